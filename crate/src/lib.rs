@@ -1,0 +1,25 @@
+//! A Kafka you can step.
+//!
+//! Brokers, their controller and Kafka clients as state machines without I/O ([`node`]), driven by one of two
+//! shells: the simulator ([`sim`]), which the web page runs, or [`native`], which serves real sockets and files.
+//!
+//! Dependencies flow one way: `wire`, `record` ← `log` ← `node` ← `broker`, `controller`, `client` ← `sim` ←
+//! `experiment` ← `view` ← `web`, `native`, `main`.
+
+#![forbid(unsafe_code)]
+#![warn(clippy::iter_over_hash_type)]
+
+pub mod broker;
+pub mod client;
+pub mod controller;
+pub mod experiment;
+pub mod log;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod native;
+pub mod node;
+pub mod record;
+pub mod sim;
+pub mod view;
+#[cfg(target_arch = "wasm32")]
+pub mod web;
+pub mod wire;

@@ -1,0 +1,106 @@
+//! What a program asks of a node, and what it hears back. The Rust API, the experiments' programs and the page all
+//! speak this.
+
+use bytes::Bytes;
+
+use super::Duration;
+
+/// Names one command; given by whoever gives the command, unique within the node's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct CallId(pub u64);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct TopicPartition {
+    pub topic: String,
+    pub partition: i32,
+}
+
+/// What a producer is asked to send (Kafka's ProducerRecord).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProducerRecord {
+    pub topic: String,
+    pub partition: Option<i32>,
+    /// Milliseconds since the epoch; the client's clock if absent.
+    pub timestamp: Option<i64>,
+    pub key: Option<Bytes>,
+    pub value: Option<Bytes>,
+    pub headers: Vec<(String, Option<Bytes>)>,
+}
+
+/// What a consumer returns (Kafka's ConsumerRecord).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsumerRecord {
+    pub partition: TopicPartition,
+    pub offset: i64,
+    pub timestamp: i64,
+    pub leader_epoch: i32,
+    pub key: Option<Bytes>,
+    pub value: Option<Bytes>,
+    pub headers: Vec<(String, Option<Bytes>)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SeekTo {
+    Offset(i64),
+    Beginning,
+    End,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// To a server: controlled shutdown (SIGTERM). Ends in `Exit`.
+    Shutdown,
+    /// To a producer or consumer: wait until the topic's metadata is known. Replies: `Partitions` or `Failed`.
+    PartitionsFor { topic: String },
+    /// To a producer. Replies: `Returned` when `send()` returns, and `Acked` or `Failed` when the callback fires. A
+    /// failure inside `send()` itself fires the callback first, as in KafkaProducer.
+    Send(ProducerRecord),
+    /// To a producer. Reply: `Done` once every record sent before has had its callback.
+    Flush,
+    /// To any client. Reply: `Done`. Records that are still unsent after `timeout` fail.
+    Close { timeout: Duration },
+    /// To a consumer: replaces the assignment; positions by auto.offset.reset. Reply: `Done`.
+    Assign { partitions: Vec<TopicPartition> },
+    /// To a consumer. Reply: `Done`, or `Failed` if the partition is not assigned.
+    Seek { partition: TopicPartition, to: SeekTo },
+    /// To a consumer. Reply: `Polled`, with no records after `timeout`.
+    Poll { timeout: Duration },
+    /// To a consumer: the end offset of each partition (ListOffsets, latest). Reply: `Offsets` or `Failed`.
+    EndOffsets { partitions: Vec<TopicPartition> },
+}
+
+/// Kafka's RecordMetadata. With acks=0 the offset is −1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordMetadata {
+    pub partition: TopicPartition,
+    pub offset: i64,
+    pub timestamp: i64,
+}
+
+/// An exception of Kafka's clients: its simple class name, e.g. `TimeoutException`, and its exact message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exception {
+    pub class: &'static str,
+    pub message: String,
+}
+
+/// A record batch as it lay in a fetch response, for readers who want to see the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchedBatch {
+    pub partition: TopicPartition,
+    pub bytes: Bytes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// `send()` returned to its caller. The callback comes by itself.
+    Returned,
+    Acked(RecordMetadata),
+    Failed(Exception),
+    /// How many partitions the topic has.
+    Partitions(i32),
+    /// `batches` are those from which `records` were taken, each once, in fetch order.
+    Polled { records: Vec<ConsumerRecord>, batches: Vec<FetchedBatch> },
+    Offsets(Vec<(TopicPartition, i64)>),
+    Done,
+}
