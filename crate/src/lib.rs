@@ -3,7 +3,7 @@
 //! Brokers, their controller and Kafka clients as state machines without I/O ([`node`]), driven by one of two
 //! shells: the simulator ([`sim`]), which the web page runs, or [`native`], which serves real sockets and files.
 //!
-//! Dependencies flow one way: `wire`, `record` ← `log` ← `node` ← `broker`, `controller`, `client` ← `sim` ←
+//! Dependencies flow one way: `disk` ← `wire`, `record` ← `log` ← `node` ← `broker`, `controller`, `client` ← `sim` ←
 //! `experiment` ← `view` ← `web`, `native`, `main`.
 
 #![forbid(unsafe_code)]
@@ -12,6 +12,7 @@
 pub mod broker;
 pub mod client;
 pub mod controller;
+pub mod disk;
 pub mod experiment;
 pub mod log;
 #[cfg(not(target_arch = "wasm32"))]

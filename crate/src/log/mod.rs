@@ -1,2 +1,1 @@
-//! placeholder
-pub mod disk;
+//! Not written yet.

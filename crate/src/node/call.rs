@@ -100,7 +100,10 @@ pub enum Reply {
     /// How many partitions the topic has.
     Partitions(i32),
     /// `batches` are those from which `records` were taken, each once, in fetch order.
-    Polled { records: Vec<ConsumerRecord>, batches: Vec<FetchedBatch> },
+    Polled {
+        records: Vec<ConsumerRecord>,
+        batches: Vec<FetchedBatch>,
+    },
     Offsets(Vec<(TopicPartition, i64)>),
     Done,
 }

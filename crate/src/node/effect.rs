@@ -1,17 +1,7 @@
 //! What a node asks of its shell.
 
-use bytes::Bytes;
-
 use super::{Address, CallId, ConnId, ConnectToken, EventId, FlushToken, ListenerId, Note, Reply, SliceToken};
-use crate::log::disk::{FileId, FileRange};
-
-/// A piece of what is to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Chunk {
-    Bytes(Bytes),
-    /// A range of a file, which the native shell may hand to the kernel uncopied. It keeps its file open.
-    File(FileRange),
-}
+use crate::disk::{FileId, Slice};
 
 /// Why an effect happens: the event being handled, and, for what was delayed (purgatory, timer, retry), the earlier
 /// events that also had to happen.
@@ -37,24 +27,39 @@ pub struct Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EffectKind {
     /// Accept connections there. Until then they are refused. A bind that fails ends the shell with its error.
-    Listen { listener: ListenerId, address: Address },
+    Listen {
+        listener: ListenerId,
+        address: Address,
+    },
     /// Answered by [`super::Input::Opened`] or [`super::Input::ConnectFailed`].
-    Connect { token: ConnectToken, address: Address },
+    Connect {
+        token: ConnectToken,
+        address: Address,
+    },
     /// Answered by [`super::Input::Written`] once the send buffer has taken the bytes.
-    Send { conn: ConnId, chunks: Vec<Chunk> },
+    Send {
+        conn: ConnId,
+        chunks: Vec<Slice>,
+    },
     /// Stop delivering bytes of this connection (Kafka mutes a connection while it answers).
     PauseReads(ConnId),
     ResumeReads(ConnId),
     /// Send what is buffered, then FIN.
     Close(ConnId),
     /// fsync; answered by [`super::Input::Flushed`].
-    Flush { file: FileId, token: FlushToken },
+    Flush {
+        file: FileId,
+        token: FlushToken,
+    },
     /// Answered by [`super::Input::Slice`] after the inputs that already wait.
     Slice(SliceToken),
     /// An answer to a [`super::Input::Command`]. One call may get several, see [`Reply`].
     Reply(CallId, Reply),
     /// The node is done. Nothing is fed to it any more.
-    Exit { code: i32, why: ExitReason },
+    Exit {
+        code: i32,
+        why: ExitReason,
+    },
     /// For readers only: programs and code never see notes.
     Note(Note),
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{CallId, Command};
-use crate::log::disk::DiskError;
+use crate::disk::DiskError;
 
 /// One end of a TCP connection. Given by the shell; never used twice in a shell's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -59,17 +59,39 @@ pub enum Input {
     /// The first input of a node's life.
     Started,
     /// A listener is bound; natively, this tells which port was picked for port 0.
-    Listening { listener: ListenerId, address: Address },
-    Opened { conn: ConnId, by: OpenedBy, peer: Address },
+    Listening {
+        listener: ListenerId,
+        address: Address,
+    },
+    Opened {
+        conn: ConnId,
+        by: OpenedBy,
+        peer: Address,
+    },
     /// A connection attempt failed. No [`Input::Closed`] follows.
-    ConnectFailed { token: ConnectToken, why: CloseReason },
+    ConnectFailed {
+        token: ConnectToken,
+        why: CloseReason,
+    },
     /// Bytes arrived, in order. Any split of the stream is possible.
-    Bytes { conn: ConnId, bytes: Bytes },
+    Bytes {
+        conn: ConnId,
+        bytes: Bytes,
+    },
     /// The send buffer has taken the connection's first `up_to` bytes. This is all that acks=0 ever learns.
-    Written { conn: ConnId, up_to: u64 },
+    Written {
+        conn: ConnId,
+        up_to: u64,
+    },
     /// The connection is gone. Not sent for a connection that the node itself closed.
-    Closed { conn: ConnId, why: CloseReason },
-    Flushed { token: FlushToken, result: Result<(), DiskError> },
+    Closed {
+        conn: ConnId,
+        why: CloseReason,
+    },
+    Flushed {
+        token: FlushToken,
+        result: Result<(), DiskError>,
+    },
     Slice(SliceToken),
     Tick,
     Command(CallId, Command),

@@ -1,1 +1,1 @@
-//! placeholder
+//! Not written yet.

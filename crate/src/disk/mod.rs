@@ -15,11 +15,20 @@ pub struct FileId(pub u32);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiskError {
     /// ENOSPC, and EFBIG, which a file-size limit gives.
-    Full { path: String },
-    NotFound { path: String },
+    Full {
+        path: String,
+    },
+    NotFound {
+        path: String,
+    },
     /// Another process holds the directory.
-    Locked { path: String },
-    Io { path: String, message: String },
+    Locked {
+        path: String,
+    },
+    Io {
+        path: String,
+        message: String,
+    },
 }
 
 /// Bytes of a file that are not read until they are sent. Holds its file open, so a removed file still serves it.
@@ -43,7 +52,7 @@ pub trait RangeSource: std::fmt::Debug + Send + Sync {
     fn read_at(&self, position: u64, into: &mut [u8]) -> Result<(), DiskError>;
 }
 
-/// What a read gives: bytes, or a range that can go to the socket uncopied.
+/// What a read gives, and a piece of what is sent: bytes, or a range that can go to the socket uncopied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Slice {
     Bytes(Bytes),
