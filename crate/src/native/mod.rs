@@ -1,2 +1,7 @@
+//! The native shell: real sockets, files, clocks and processes.
+//!
+//! The only module that knows tokio and the operating system; the determinism bans do not hold here.
+
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)]
-//! The native shell: sockets, files, clock, signals and the command line.
+
+pub mod cli;
