@@ -1,0 +1,57 @@
+// `npm test`: everything that CI checks. `node tests/all.mjs NAME…` runs only the named parts.
+import * as install from "./install.mjs";
+import { runAll } from "./steps.mjs";
+
+const binary = "target/release/steplog";
+
+const parts = {
+  lint: () => [
+    { name: "rustfmt", command: ["cargo", "fmt", "--all", "--check"] },
+    { name: "clippy", command: ["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"] },
+    {
+      name: "clippy for the page",
+      command: ["cargo", "clippy", "--lib", "--target", "wasm32-unknown-unknown", "--", "-D", "warnings"],
+    },
+    { name: "tsc", command: ["npx", "tsc", "--noEmit", "-p", "www"] },
+    { name: "eslint", command: ["npx", "eslint", "."] },
+    { name: "prettier", command: ["npx", "prettier", "--check", "."] },
+  ],
+  rust: () => [{ name: "Rust tests", command: ["cargo", "test", "--workspace"], counts: true }],
+  build: () => [
+    { name: "native build", command: ["cargo", "build", "--release", "--bin", "steplog"] },
+    { name: "page and book", command: ["node", "www/build.mjs"] },
+  ],
+  places: () => [
+    { name: "places", command: ["node", "--test", "--test-reporter=tap", "tests/places/"], counts: true },
+    { name: "kills", command: ["node", "tests/kill/run.mjs", "--rounds", "3", "--binary", binary], counts: true },
+  ],
+  wasm: () => {
+    install.chromium();
+    install.wasmPack();
+    return [
+      {
+        name: "wasm in Chromium",
+        command: ["wasm-pack", "test", "--headless", "--chrome", "--mode", "no-install"].concat([
+          "--chromedriver",
+          "/usr/bin/chromedriver",
+        ]),
+        counts: true,
+      },
+    ];
+  },
+  browser: () => {
+    install.chromium();
+    return [{ name: "browser", command: ["npx", "playwright", "test", "-c", "tests/browser"], counts: true }];
+  },
+};
+
+install.rust();
+install.packages();
+install.kcat();
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in parts));
+if (unknown.length > 0) {
+  console.error(`no part called ${unknown.join(", ")}; there are ${Object.keys(parts).join(", ")}`);
+  process.exit(2);
+}
+await runAll((wanted.length > 0 ? wanted : Object.keys(parts)).flatMap((name) => parts[name]()));
