@@ -39,6 +39,16 @@ pub struct ConsumerRecord {
     pub headers: Vec<(String, Option<Bytes>)>,
 }
 
+/// A topic to create (Kafka's NewTopic).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTopic {
+    pub name: String,
+    pub partitions: i32,
+    pub replication_factor: i16,
+    /// Kafka's own topic keys.
+    pub configs: Vec<(String, String)>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeekTo {
     Offset(i64),
@@ -67,6 +77,9 @@ pub enum Command {
     Poll { timeout: Duration },
     /// To a consumer: the end offset of each partition (ListOffsets, latest). Reply: `Offsets` or `Failed`.
     EndOffsets { partitions: Vec<TopicPartition> },
+    /// To an admin client. Reply: `Done`, also when a topic exists already, or `Failed` with the first error. It is
+    /// sent again until a broker is there to answer, at most for `default.api.timeout.ms`.
+    CreateTopics { topics: Vec<NewTopic> },
 }
 
 /// Kafka's RecordMetadata. With acks=0 the offset is −1.
