@@ -1,1 +1,15 @@
-//! Not written yet.
+//! A Kafka server: broker and controller as one state machine.
+//!
+//! Owns everything that a `kafka.server.KafkaRaftServer` owns: the connections of its listeners, the logs below its
+//! log directory, the metadata image, and (with the controller role) the metadata log itself. In go
+//! [`crate::node::Input`]s, out come [`crate::node::Effect`]s; one file per chapter below.
+
+mod config;
+mod config_keys;
+mod config_value;
+mod server;
+mod state;
+
+pub use config::{ConfigError, Listener, ProcessRoles, ServerConfig};
+pub use server::Server;
+pub use state::{BatchState, PartitionState, SegmentState, ServerState, TopicState};
