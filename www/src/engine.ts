@@ -120,10 +120,12 @@ export enum FrameKind {
   Rst = 4,
 }
 
+/** What becomes of a frame, known ahead of its time: the page shows it from `endUs` on. A frame with `endUs` > now is on its way. */
 export enum Outcome {
-  /** On its way at this position. */
+  /** Still on its way when the run ends. */
   InFlight = 0,
   Delivered = 1,
+  /** Its bytes were dropped: on the link, or unread in the socket of a node that died. */
   Lost = 2,
 }
 
