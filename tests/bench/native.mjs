@@ -1,0 +1,103 @@
+// What a broker process costs, ours beside Apache Kafka 4.3.0, alternated in one run and driven by the same client.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  cpuMicros,
+  java,
+  oracle,
+  oracleHome,
+  residentBytes,
+  startKafka,
+  startSteplog,
+  temporaryDirectory,
+} from "../processes.mjs";
+
+const KAFKA_PORT = 41092;
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Starts a broker with a topic of `partitions`, produces and fetches, and returns what each record cost. */
+async function measure(which, { partitions, records, size }) {
+  const topic = "bench";
+  let broker;
+  if (which === "kafka") {
+    broker = startKafka({ port: KAFKA_PORT });
+    const create = ["--create", "--topic", topic, "--partitions", partitions, "--replication-factor", "1"];
+    oracle(oracleHome(), KAFKA_PORT, "tool", "topics", "--bootstrap-server", broker.address, ...create.map(String));
+  } else {
+    const directory = join(temporaryDirectory("bench"), "log");
+    mkdirSync(directory, { recursive: true });
+    broker = await startSteplog({ directory, args: ["--topic", `${topic}:${partitions}`] });
+  }
+  await sleep(1000);
+  const idleBytes = residentBytes(broker.pid);
+  const cost = (mode, ...settings) => {
+    const before = cpuMicros(broker.pid);
+    const { records: done, ms } = java(
+      "tests/bench/Load.java",
+      mode,
+      broker.address,
+      topic,
+      records,
+      size,
+      ...settings,
+    );
+    if (done !== records) throw new Error(`${which}: ${mode} moved ${done} of ${records} records`);
+    return { cpu: (cpuMicros(broker.pid) - before) / records, ms };
+  };
+  const produce = cost("produce", "acks=1");
+  const fetch = cost("fetch", "max.poll.records=5000");
+  const loadedBytes = residentBytes(broker.pid);
+  await broker.stop();
+  return { readyMs: broker.readyMs, idleBytes, loadedBytes, produce: produce.cpu, fetch: fetch.cpu };
+}
+
+/** Rows `{ what, ours, theirs, unit, goal }`: goal is the largest ratio ours / theirs that DESIGN allows, if any. */
+export async function nativeRows({ runs, records }) {
+  const rows = [];
+  const size = 1024;
+  let idle;
+  for (const partitions of [1, 12]) {
+    const results = { steplog: [], kafka: [] };
+    for (let run = 0; run < runs; run += 1)
+      for (const which of run % 2 === 0 ? ["steplog", "kafka"] : ["kafka", "steplog"]) {
+        results[which].push(await measure(which, { partitions, records, size }));
+        console.error(`run ${run + 1} of ${runs}, ${partitions} partition(s), ${which}: done`);
+      }
+    const of = (which, key) => median(results[which].map((result) => result[key]));
+    for (const key of ["produce", "fetch"])
+      rows.push({
+        what: `CPU per record, ${key}, 1 KB, acks=1, ${partitions} partition${partitions > 1 ? "s" : ""}`,
+        ours: of("steplog", key),
+        theirs: of("kafka", key),
+        unit: "µs",
+        ratio: 0.5,
+      });
+    idle ??= of;
+  }
+  const mb = (bytes) => bytes / 1e6;
+  rows.push(
+    {
+      what: "memory, idle",
+      ours: mb(idle("steplog", "idleBytes")),
+      theirs: mb(idle("kafka", "idleBytes")),
+      unit: "MB",
+      ratio: 0.1,
+    },
+    {
+      what: "memory, after the load",
+      ours: mb(idle("steplog", "loadedBytes")),
+      theirs: mb(idle("kafka", "loadedBytes")),
+      unit: "MB",
+      ratio: 0.1,
+    },
+    {
+      what: "start until ready",
+      ours: idle("steplog", "readyMs"),
+      theirs: idle("kafka", "readyMs"),
+      unit: "ms",
+      most: 50,
+    },
+  );
+  return rows;
+}
