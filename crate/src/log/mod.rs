@@ -1,1 +1,1 @@
-//! Not written yet.
+//! The log of one partition.
