@@ -1,0 +1,223 @@
+//! Kafka's error codes, with what a client may do about each (`org.apache.kafka.common.protocol.Errors`, 4.3.0).
+
+/// An error code as it stands on the wire; codes of later versions are kept as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+pub struct ErrorCode(pub i16);
+
+/// What a client may do about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// The same request would fail again.
+    Never,
+    /// Try again after `retry.backoff.ms`.
+    Again,
+    /// Find the group's or transaction's coordinator again, then retry.
+    FindCoordinator,
+    /// Refresh the metadata, then retry (Kafka's `InvalidMetadataException`).
+    RefreshMetadata,
+}
+
+use Retry::{Again as RETRIABLE, FindCoordinator as COORDINATOR, Never as FINAL, RefreshMetadata as METADATA};
+
+macro_rules! error_codes {
+    ($(($code:literal, $name:ident, $retry:ident),)*) => {
+        impl ErrorCode {
+            $( pub const $name: ErrorCode = ErrorCode($code); )*
+        }
+
+        /// In ascending order without gaps, so that a code is an index.
+        const CODES: &[(i16, &str, Retry)] = &[$(($code, stringify!($name), $retry)),*];
+    };
+}
+
+error_codes! {
+(-1, UNKNOWN_SERVER_ERROR, FINAL),
+(0, NONE, FINAL),
+(1, OFFSET_OUT_OF_RANGE, FINAL),
+(2, CORRUPT_MESSAGE, RETRIABLE),
+(3, UNKNOWN_TOPIC_OR_PARTITION, METADATA),
+(4, INVALID_FETCH_SIZE, FINAL),
+(5, LEADER_NOT_AVAILABLE, METADATA),
+(6, NOT_LEADER_OR_FOLLOWER, METADATA),
+(7, REQUEST_TIMED_OUT, RETRIABLE),
+(8, BROKER_NOT_AVAILABLE, FINAL),
+(9, REPLICA_NOT_AVAILABLE, METADATA),
+(10, MESSAGE_TOO_LARGE, FINAL),
+(11, STALE_CONTROLLER_EPOCH, FINAL),
+(12, OFFSET_METADATA_TOO_LARGE, FINAL),
+(13, NETWORK_EXCEPTION, METADATA),
+(14, COORDINATOR_LOAD_IN_PROGRESS, RETRIABLE),
+(15, COORDINATOR_NOT_AVAILABLE, COORDINATOR),
+(16, NOT_COORDINATOR, COORDINATOR),
+(17, INVALID_TOPIC_EXCEPTION, FINAL),
+(18, RECORD_LIST_TOO_LARGE, FINAL),
+(19, NOT_ENOUGH_REPLICAS, RETRIABLE),
+(20, NOT_ENOUGH_REPLICAS_AFTER_APPEND, RETRIABLE),
+(21, INVALID_REQUIRED_ACKS, FINAL),
+(22, ILLEGAL_GENERATION, FINAL),
+(23, INCONSISTENT_GROUP_PROTOCOL, FINAL),
+(24, INVALID_GROUP_ID, FINAL),
+(25, UNKNOWN_MEMBER_ID, FINAL),
+(26, INVALID_SESSION_TIMEOUT, FINAL),
+(27, REBALANCE_IN_PROGRESS, FINAL),
+(28, INVALID_COMMIT_OFFSET_SIZE, FINAL),
+(29, TOPIC_AUTHORIZATION_FAILED, FINAL),
+(30, GROUP_AUTHORIZATION_FAILED, FINAL),
+(31, CLUSTER_AUTHORIZATION_FAILED, FINAL),
+(32, INVALID_TIMESTAMP, FINAL),
+(33, UNSUPPORTED_SASL_MECHANISM, FINAL),
+(34, ILLEGAL_SASL_STATE, FINAL),
+(35, UNSUPPORTED_VERSION, FINAL),
+(36, TOPIC_ALREADY_EXISTS, FINAL),
+(37, INVALID_PARTITIONS, FINAL),
+(38, INVALID_REPLICATION_FACTOR, FINAL),
+(39, INVALID_REPLICA_ASSIGNMENT, FINAL),
+(40, INVALID_CONFIG, FINAL),
+(41, NOT_CONTROLLER, RETRIABLE),
+(42, INVALID_REQUEST, FINAL),
+(43, UNSUPPORTED_FOR_MESSAGE_FORMAT, FINAL),
+(44, POLICY_VIOLATION, FINAL),
+(45, OUT_OF_ORDER_SEQUENCE_NUMBER, FINAL),
+(46, DUPLICATE_SEQUENCE_NUMBER, FINAL),
+(47, INVALID_PRODUCER_EPOCH, FINAL),
+(48, INVALID_TXN_STATE, FINAL),
+(49, INVALID_PRODUCER_ID_MAPPING, FINAL),
+(50, INVALID_TRANSACTION_TIMEOUT, FINAL),
+(51, CONCURRENT_TRANSACTIONS, RETRIABLE),
+(52, TRANSACTION_COORDINATOR_FENCED, FINAL),
+(53, TRANSACTIONAL_ID_AUTHORIZATION_FAILED, FINAL),
+(54, SECURITY_DISABLED, FINAL),
+(55, OPERATION_NOT_ATTEMPTED, FINAL),
+(56, KAFKA_STORAGE_ERROR, METADATA),
+(57, LOG_DIR_NOT_FOUND, FINAL),
+(58, SASL_AUTHENTICATION_FAILED, FINAL),
+(59, UNKNOWN_PRODUCER_ID, FINAL),
+(60, REASSIGNMENT_IN_PROGRESS, FINAL),
+(61, DELEGATION_TOKEN_AUTH_DISABLED, FINAL),
+(62, DELEGATION_TOKEN_NOT_FOUND, FINAL),
+(63, DELEGATION_TOKEN_OWNER_MISMATCH, FINAL),
+(64, DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, FINAL),
+(65, DELEGATION_TOKEN_AUTHORIZATION_FAILED, FINAL),
+(66, DELEGATION_TOKEN_EXPIRED, FINAL),
+(67, INVALID_PRINCIPAL_TYPE, FINAL),
+(68, NON_EMPTY_GROUP, FINAL),
+(69, GROUP_ID_NOT_FOUND, FINAL),
+(70, FETCH_SESSION_ID_NOT_FOUND, RETRIABLE),
+(71, INVALID_FETCH_SESSION_EPOCH, RETRIABLE),
+(72, LISTENER_NOT_FOUND, METADATA),
+(73, TOPIC_DELETION_DISABLED, FINAL),
+(74, FENCED_LEADER_EPOCH, METADATA),
+(75, UNKNOWN_LEADER_EPOCH, RETRIABLE),
+(76, UNSUPPORTED_COMPRESSION_TYPE, FINAL),
+(77, STALE_BROKER_EPOCH, FINAL),
+(78, OFFSET_NOT_AVAILABLE, RETRIABLE),
+(79, MEMBER_ID_REQUIRED, FINAL),
+(80, PREFERRED_LEADER_NOT_AVAILABLE, METADATA),
+(81, GROUP_MAX_SIZE_REACHED, FINAL),
+(82, FENCED_INSTANCE_ID, FINAL),
+(83, ELIGIBLE_LEADERS_NOT_AVAILABLE, METADATA),
+(84, ELECTION_NOT_NEEDED, METADATA),
+(85, NO_REASSIGNMENT_IN_PROGRESS, FINAL),
+(86, GROUP_SUBSCRIBED_TO_TOPIC, FINAL),
+(87, INVALID_RECORD, FINAL),
+(88, UNSTABLE_OFFSET_COMMIT, RETRIABLE),
+(89, THROTTLING_QUOTA_EXCEEDED, RETRIABLE),
+(90, PRODUCER_FENCED, FINAL),
+(91, RESOURCE_NOT_FOUND, FINAL),
+(92, DUPLICATE_RESOURCE, FINAL),
+(93, UNACCEPTABLE_CREDENTIAL, FINAL),
+(94, INCONSISTENT_VOTER_SET, FINAL),
+(95, INVALID_UPDATE_VERSION, FINAL),
+(96, FEATURE_UPDATE_FAILED, FINAL),
+(97, PRINCIPAL_DESERIALIZATION_FAILURE, FINAL),
+(98, SNAPSHOT_NOT_FOUND, FINAL),
+(99, POSITION_OUT_OF_RANGE, FINAL),
+(100, UNKNOWN_TOPIC_ID, METADATA),
+(101, DUPLICATE_BROKER_REGISTRATION, FINAL),
+(102, BROKER_ID_NOT_REGISTERED, FINAL),
+(103, INCONSISTENT_TOPIC_ID, METADATA),
+(104, INCONSISTENT_CLUSTER_ID, FINAL),
+(105, TRANSACTIONAL_ID_NOT_FOUND, FINAL),
+(106, FETCH_SESSION_TOPIC_ID_ERROR, RETRIABLE),
+(107, INELIGIBLE_REPLICA, FINAL),
+(108, NEW_LEADER_ELECTED, FINAL),
+(109, OFFSET_MOVED_TO_TIERED_STORAGE, FINAL),
+(110, FENCED_MEMBER_EPOCH, FINAL),
+(111, UNRELEASED_INSTANCE_ID, FINAL),
+(112, UNSUPPORTED_ASSIGNOR, FINAL),
+(113, STALE_MEMBER_EPOCH, FINAL),
+(114, MISMATCHED_ENDPOINT_TYPE, FINAL),
+(115, UNSUPPORTED_ENDPOINT_TYPE, FINAL),
+(116, UNKNOWN_CONTROLLER_ID, FINAL),
+(117, UNKNOWN_SUBSCRIPTION_ID, FINAL),
+(118, TELEMETRY_TOO_LARGE, FINAL),
+(119, INVALID_REGISTRATION, FINAL),
+(120, TRANSACTION_ABORTABLE, FINAL),
+(121, INVALID_RECORD_STATE, FINAL),
+(122, SHARE_SESSION_NOT_FOUND, RETRIABLE),
+(123, INVALID_SHARE_SESSION_EPOCH, RETRIABLE),
+(124, FENCED_STATE_EPOCH, FINAL),
+(125, INVALID_VOTER_KEY, FINAL),
+(126, DUPLICATE_VOTER, FINAL),
+(127, VOTER_NOT_FOUND, FINAL),
+(128, INVALID_REGULAR_EXPRESSION, FINAL),
+(129, REBOOTSTRAP_REQUIRED, FINAL),
+(130, STREAMS_INVALID_TOPOLOGY, FINAL),
+(131, STREAMS_INVALID_TOPOLOGY_EPOCH, FINAL),
+(132, STREAMS_TOPOLOGY_FENCED, FINAL),
+(133, SHARE_SESSION_LIMIT_REACHED, RETRIABLE),}
+
+impl ErrorCode {
+    fn row(self) -> Option<&'static (i16, &'static str, Retry)> {
+        let first = CODES.first()?.0;
+        CODES.get(usize::try_from(i32::from(self.0) - i32::from(first)).ok()?)
+    }
+
+    /// Kafka's name; that of −1 for a code that 4.3.0 does not know, as its clients take it.
+    pub fn name(self) -> &'static str {
+        self.row().map_or("UNKNOWN_SERVER_ERROR", |row| row.1)
+    }
+
+    pub fn retry(self) -> Retry {
+        self.row().map_or(Retry::Never, |row| row.2)
+    }
+
+    /// Whether a client may send the same request again (Kafka's `RetriableException`).
+    pub fn is_retriable(self) -> bool {
+        self.retry() != Retry::Never
+    }
+
+    /// Whether a client must refresh its metadata first.
+    pub fn invalidates_metadata(self) -> bool {
+        self.retry() == Retry::RefreshMetadata
+    }
+
+    pub fn is_error(self) -> bool {
+        self != ErrorCode::NONE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_finds_its_own_row() {
+        for (code, name, _) in CODES {
+            assert_eq!(ErrorCode(*code).name(), *name);
+        }
+        assert_eq!(CODES.len(), 135);
+        assert_eq!(ErrorCode(134).name(), "UNKNOWN_SERVER_ERROR");
+        assert_eq!(ErrorCode(i16::MIN).name(), "UNKNOWN_SERVER_ERROR");
+    }
+
+    #[test]
+    fn clients_refresh_metadata_where_kafkas_do() {
+        assert!(ErrorCode::NOT_LEADER_OR_FOLLOWER.invalidates_metadata());
+        assert!(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION.invalidates_metadata());
+        assert!(ErrorCode::REQUEST_TIMED_OUT.is_retriable());
+        assert!(!ErrorCode::REQUEST_TIMED_OUT.invalidates_metadata());
+        assert!(!ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER.is_retriable());
+        assert!(!ErrorCode::NONE.is_error());
+    }
+}

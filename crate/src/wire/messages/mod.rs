@@ -1,0 +1,62 @@
+//! Every message that this code speaks, one file per API family. Names are Kafka's; fields are its names in snake
+//! case. A struct's `Default` has Kafka's defaults, so write `..Default::default()` for what does not matter.
+
+pub mod api_versions;
+pub mod broker_lifecycle;
+pub mod control_records;
+pub mod create_topics;
+pub mod fetch;
+pub mod init_producer_id;
+pub mod list_offsets;
+pub mod metadata;
+pub mod metadata_records;
+pub mod produce;
+
+use super::schema::{Kind, Message, Schema};
+
+/// The schemas of all requests, responses and metadata records, for readers that only walk tables.
+static SCHEMAS: &[&Schema] = &[
+    produce::ProduceRequest::SCHEMA,
+    produce::ProduceResponse::SCHEMA,
+    fetch::FetchRequest::SCHEMA,
+    fetch::FetchResponse::SCHEMA,
+    list_offsets::ListOffsetsRequest::SCHEMA,
+    list_offsets::ListOffsetsResponse::SCHEMA,
+    metadata::MetadataRequest::SCHEMA,
+    metadata::MetadataResponse::SCHEMA,
+    api_versions::ApiVersionsRequest::SCHEMA,
+    api_versions::ApiVersionsResponse::SCHEMA,
+    create_topics::CreateTopicsRequest::SCHEMA,
+    create_topics::CreateTopicsResponse::SCHEMA,
+    init_producer_id::InitProducerIdRequest::SCHEMA,
+    init_producer_id::InitProducerIdResponse::SCHEMA,
+    broker_lifecycle::BrokerRegistrationRequest::SCHEMA,
+    broker_lifecycle::BrokerRegistrationResponse::SCHEMA,
+    broker_lifecycle::BrokerHeartbeatRequest::SCHEMA,
+    broker_lifecycle::BrokerHeartbeatResponse::SCHEMA,
+    broker_lifecycle::AllocateProducerIdsRequest::SCHEMA,
+    broker_lifecycle::AllocateProducerIdsResponse::SCHEMA,
+    metadata_records::RegisterBrokerRecord::SCHEMA,
+    metadata_records::UnregisterBrokerRecord::SCHEMA,
+    metadata_records::TopicRecord::SCHEMA,
+    metadata_records::PartitionRecord::SCHEMA,
+    metadata_records::ConfigRecord::SCHEMA,
+    metadata_records::PartitionChangeRecord::SCHEMA,
+    metadata_records::FenceBrokerRecord::SCHEMA,
+    metadata_records::UnfenceBrokerRecord::SCHEMA,
+    metadata_records::RemoveTopicRecord::SCHEMA,
+    metadata_records::FeatureLevelRecord::SCHEMA,
+    metadata_records::ProducerIdsRecord::SCHEMA,
+    metadata_records::BrokerRegistrationChangeRecord::SCHEMA,
+    metadata_records::NoOpRecord::SCHEMA,
+    metadata_records::BeginTransactionRecord::SCHEMA,
+    metadata_records::EndTransactionRecord::SCHEMA,
+    metadata_records::AbortTransactionRecord::SCHEMA,
+    metadata_records::RegisterControllerRecord::SCHEMA,
+    metadata_records::ClearElrRecord::SCHEMA,
+];
+
+/// The schema of a request, a response or a metadata record.
+pub fn schema(kind: Kind) -> Option<&'static Schema> {
+    SCHEMAS.iter().copied().find(|schema| schema.kind == kind)
+}
