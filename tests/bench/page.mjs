@@ -1,0 +1,53 @@
+// What the page costs: bytes on the wire, and how fast the engine runs and seeks in wasm, measured under Node.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { experiments } from "../experiments.mjs";
+import { root } from "../install.mjs";
+
+const gzippedKb = (path) => gzipSync(readFileSync(path), { level: 9 }).length / 1024;
+
+function milliseconds(work) {
+  const started = performance.now();
+  work();
+  return performance.now() - started;
+}
+
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+export async function pageRows() {
+  const pkg = join(root, "www/pkg");
+  const { initSync, Lab } = await import(join(pkg, "steplog.js"));
+  initSync({ module: readFileSync(join(pkg, "steplog_bg.wasm")) });
+  const dist = join(root, "www/dist/assets");
+  const scripts = readdirSync(dist).filter((file) => file.endsWith(".js"));
+  const rows = [
+    { what: "wasm, gzipped", ours: gzippedKb(join(pkg, "steplog_bg.wasm")), unit: "KB", most: 300 },
+    {
+      what: "script, gzipped",
+      ours: scripts.map((file) => gzippedKb(join(dist, file))).reduce((a, b) => a + b, 0),
+      unit: "KB",
+      most: 60,
+    },
+  ];
+  for (const name of experiments) {
+    const bytes = readFileSync(join(root, `www/public/experiments/${name}.bin`));
+    const load = () => new Lab(bytes, 1n);
+    load().free(); // once, so that the engine is compiled
+    const runs = Array.from({ length: 11 }, () => milliseconds(() => load().free()));
+    rows.push({
+      what: `${name}: the whole run in wasm`,
+      ours: median(runs),
+      unit: "ms",
+      ...(name === "acks-0" && { most: 30 }),
+    });
+    const lab = load();
+    const { startUs, endUs } = lab.meta();
+    const seeks = Array.from({ length: 101 }, (_, i) =>
+      milliseconds(() => lab.seek(startUs + Math.round((((i * 37) % 101) / 100) * (endUs - startUs)))),
+    );
+    rows.push({ what: `${name}: slowest of 101 seeks`, ours: Math.max(...seeks), unit: "ms", most: 16 });
+    lab.free();
+  }
+  return rows;
+}

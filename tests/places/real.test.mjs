@@ -1,0 +1,12 @@
+// With real processes, ports, files, clock and signals: hello, and one experiment of each part of the project.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { broken, run } from "../experiments.mjs";
+
+for (const name of ["hello", "acks-0"])
+  test(`${name} --real: the structural facts hold`, () => {
+    const { code, report, stderr } = run("release", name, "--real");
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(broken(report), []);
+    assert.equal(report.place, "real");
+  });
