@@ -16,7 +16,7 @@ pub struct TopicPartition {
 }
 
 /// What a producer is asked to send (Kafka's ProducerRecord).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ProducerRecord {
     pub topic: String,
     pub partition: Option<i32>,
@@ -28,7 +28,7 @@ pub struct ProducerRecord {
 }
 
 /// What a consumer returns (Kafka's ConsumerRecord).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ConsumerRecord {
     pub partition: TopicPartition,
     pub offset: i64,
@@ -40,7 +40,7 @@ pub struct ConsumerRecord {
 }
 
 /// A topic to create (Kafka's NewTopic).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct NewTopic {
     pub name: String,
     pub partitions: i32,
@@ -49,14 +49,14 @@ pub struct NewTopic {
     pub configs: Vec<(String, String)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub enum SeekTo {
     Offset(i64),
     Beginning,
     End,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub enum Command {
     /// To a server: controlled shutdown (SIGTERM). Ends in `Exit`.
     Shutdown,
@@ -83,7 +83,7 @@ pub enum Command {
 }
 
 /// Kafka's RecordMetadata. With acks=0 the offset is −1.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct RecordMetadata {
     pub partition: TopicPartition,
     pub offset: i64,
@@ -91,20 +91,20 @@ pub struct RecordMetadata {
 }
 
 /// An exception of Kafka's clients: its simple class name, e.g. `TimeoutException`, and its exact message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Exception {
     pub class: &'static str,
     pub message: String,
 }
 
 /// A record batch as it lay in a fetch response, for readers who want to see the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct FetchedBatch {
     pub partition: TopicPartition,
     pub bytes: Bytes,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub enum Reply {
     /// `send()` returned to its caller. The callback comes by itself.
     Returned,

@@ -59,6 +59,8 @@ pub struct Frames {
     by_write: BTreeMap<Cause, usize>,
     /// Requests without a response yet, by the requester's end and correlation id.
     open_requests: BTreeMap<(ConnId, i32), usize>,
+    /// Connection attempts, by the effect that began them.
+    connecting: BTreeMap<Cause, ProcessId>,
     /// By connection number.
     wires: BTreeMap<u64, Wire>,
 }
@@ -104,6 +106,10 @@ impl Frames {
                             let write = Cause { event: event.id, effect: Some(index as u32) };
                             self.sent(write, *process, *conn, chunks, event.at);
                         }
+                        EffectKind::Connect { .. } => {
+                            let attempt = Cause { event: event.id, effect: Some(index as u32) };
+                            self.connecting.insert(attempt, *process);
+                        }
                         EffectKind::Close(conn) => self.ended(event, *conn),
                         _ => {}
                     }
@@ -131,8 +137,9 @@ impl Frames {
         match input {
             Input::Opened { conn, by, .. } => {
                 let number = conn.0 / 2;
+                let opener = event.cause.and_then(|attempt| self.connecting.remove(&attempt)).unwrap_or(process);
                 let wire = self.wires.entry(number).or_insert(Wire {
-                    opener: process,
+                    opener,
                     acceptor: None,
                     opened_at: event.at,
                     ends: Vec::new(),

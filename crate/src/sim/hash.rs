@@ -6,11 +6,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::trace::{Cause, Event, What};
-use crate::disk::Slice;
-use crate::node::{
-    Causes, Command, ConsumerRecord, Effect, EffectKind, EventId, ExitReason, Input, Instant, OpenedBy, ProducerRecord,
-    Reply,
-};
+use crate::disk::{DiskError, Slice};
+use crate::node::{Causes, Effect, EffectKind, EventId, ExitReason, Input, Instant, Note, OpenedBy};
 
 /// A running hash. Numbers go in as `u64` and bytes eight at a time in little-endian order, so that neither the
 /// word size nor the byte order of the machine shows.
@@ -133,15 +130,11 @@ impl TraceHash {
         }
     }
 
-    fn option(&mut self, bytes: Option<&[u8]>) {
-        match bytes {
-            None => self.word(u64::MAX),
-            Some(bytes) => self.bytes(bytes),
+    fn texts(&mut self, tag: u64, texts: &[&String]) {
+        self.word(tag);
+        for text in texts {
+            self.bytes(text.as_bytes());
         }
-    }
-
-    fn text(&mut self, text: &str) {
-        self.bytes(text.as_bytes());
     }
 
     /// Anything serde knows, by postcard's encoding, which is the same everywhere.
@@ -181,71 +174,21 @@ impl TraceHash {
                 self.value_of(why);
             }
             Input::Flushed { token, result } => {
-                self.words(&[8, token.0, u64::from(result.is_ok())]);
+                self.words(&[8, token.0]);
+                match result {
+                    Ok(()) => self.word(0),
+                    Err(DiskError::Full { path }) => self.texts(1, &[path]),
+                    Err(DiskError::NotFound { path }) => self.texts(2, &[path]),
+                    Err(DiskError::Locked { path }) => self.texts(3, &[path]),
+                    Err(DiskError::Io { path, message }) => self.texts(4, &[path, message]),
+                }
             }
             Input::Slice(token) => self.words(&[9, token.0]),
             Input::Tick => self.word(10),
             Input::Command(call, command) => {
                 self.words(&[11, call.0]);
-                self.command(command);
+                self.value_of(command);
             }
-        }
-    }
-
-    fn command(&mut self, command: &Command) {
-        match command {
-            Command::Shutdown => self.word(1),
-            Command::PartitionsFor { topic } => {
-                self.word(2);
-                self.text(topic);
-            }
-            Command::Send(record) => {
-                self.word(3);
-                self.producer_record(record);
-            }
-            Command::Flush => self.word(4),
-            Command::Close { timeout } => self.words(&[5, timeout.0]),
-            Command::Assign { partitions } => {
-                self.word(6);
-                self.value_of(partitions);
-            }
-            Command::Seek { partition, to } => {
-                self.word(7);
-                self.value_of(partition);
-                match to {
-                    crate::node::SeekTo::Offset(offset) => self.words(&[0, offset.cast_unsigned()]),
-                    crate::node::SeekTo::Beginning => self.word(1),
-                    crate::node::SeekTo::End => self.word(2),
-                }
-            }
-            Command::Poll { timeout } => self.words(&[8, timeout.0]),
-            Command::EndOffsets { partitions } => {
-                self.word(9);
-                self.value_of(partitions);
-            }
-        }
-    }
-
-    fn producer_record(&mut self, record: &ProducerRecord) {
-        let ProducerRecord { topic, partition, timestamp, key, value, headers } = record;
-        self.text(topic);
-        self.value_of(&(partition, timestamp));
-        self.payload(key.as_deref(), value.as_deref(), headers);
-    }
-
-    fn consumer_record(&mut self, record: &ConsumerRecord) {
-        let ConsumerRecord { partition, offset, timestamp, leader_epoch, key, value, headers } = record;
-        self.value_of(&(partition, offset, timestamp, leader_epoch));
-        self.payload(key.as_deref(), value.as_deref(), headers);
-    }
-
-    fn payload(&mut self, key: Option<&[u8]>, value: Option<&[u8]>, headers: &[(String, Option<bytes::Bytes>)]) {
-        self.option(key);
-        self.option(value);
-        self.word(headers.len() as u64);
-        for (name, value) in headers {
-            self.text(name);
-            self.option(value.as_deref());
         }
     }
 
@@ -272,22 +215,17 @@ impl TraceHash {
             EffectKind::Slice(token) => self.words(&[8, token.0]),
             EffectKind::Reply(call, reply) => {
                 self.words(&[9, call.0]);
-                self.reply(reply);
+                self.value_of(reply);
             }
             EffectKind::Exit { code, why } => {
                 self.words(&[10, i64::from(*code).cast_unsigned()]);
                 match why {
                     ExitReason::Shutdown => self.word(1),
-                    ExitReason::BadDirectory(text) => {
-                        self.word(2);
-                        self.text(text);
-                    }
-                    ExitReason::StorageFailed(text) => {
-                        self.word(3);
-                        self.text(text);
-                    }
+                    ExitReason::BadDirectory(text) => self.texts(2, &[text]),
+                    ExitReason::StorageFailed(text) => self.texts(3, &[text]),
                 }
             }
+            EffectKind::Note(Note::FollowsFrom { event }) => self.words(&[12, event.ordinal]),
             EffectKind::Note(note) => {
                 self.word(11);
                 self.value_of(note);
@@ -306,37 +244,6 @@ impl TraceHash {
                     Err(_) => self.word(u64::MAX),
                 }
             }
-        }
-    }
-
-    fn reply(&mut self, reply: &Reply) {
-        match reply {
-            Reply::Returned => self.word(1),
-            Reply::Acked(metadata) => {
-                self.word(2);
-                self.value_of(&(&metadata.partition, metadata.offset, metadata.timestamp));
-            }
-            Reply::Failed(exception) => {
-                self.word(3);
-                self.text(exception.class);
-                self.text(&exception.message);
-            }
-            Reply::Partitions(count) => self.words(&[4, i64::from(*count).cast_unsigned()]),
-            Reply::Polled { records, batches } => {
-                self.words(&[5, records.len() as u64, batches.len() as u64]);
-                for record in records {
-                    self.consumer_record(record);
-                }
-                for batch in batches {
-                    self.value_of(&batch.partition);
-                    self.bytes(&batch.bytes);
-                }
-            }
-            Reply::Offsets(offsets) => {
-                self.word(6);
-                self.value_of(offsets);
-            }
-            Reply::Done => self.word(7),
         }
     }
 }
