@@ -1,12 +1,19 @@
 //! Experiments as data: what a cluster is, what its clients do, what befalls it, and which facts must come out.
 //!
 //! Owns the compiled form ([`Experiment`]), the grammars of client programs ([`program`]) and of fact expressions
-//! (`expression`), the machine that runs the programs above any shell, and what is measured and
-//! judged. In: an `experiment.toml` that `native` has read, or the bytes compiled from it.
+//! ([`expression`]), the machine that runs the programs above any shell ([`Programs`]), and what is measured and
+//! judged ([`Measures`], [`Report`]). In: an `experiment.toml` that `native` has read, or the bytes compiled from it.
 //! Out: commands for named clients, and a report. It knows the simulator, and no socket, file or clock.
 
 pub mod expression;
+mod measures;
 pub mod program;
+mod report;
+mod runner;
 mod schema;
+pub mod syntax;
 
+pub use measures::*;
+pub use report::{Judged, Ran, Report};
+pub use runner::{Order, Programs};
 pub use schema::*;

@@ -26,6 +26,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::Duration;
 
+mod java;
+mod parse;
+
+pub use parse::{Names, parse};
+
 /// A client's program: its lines as the reader sees them, and what they do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {

@@ -1,0 +1,333 @@
+//! Reads an expression and checks its types.
+
+use super::{BatchField, Expr, Function, Ids, Operator, Value};
+use crate::experiment::syntax::{Cursor, SyntaxError, did_you_mean, is_word};
+
+/// The names of an experiment that its expressions may use.
+#[derive(Debug, Clone, Default)]
+pub struct Names<'a> {
+    pub clients: Vec<&'a str>,
+    pub nodes: Vec<i32>,
+    pub counters: Vec<&'a str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Number,
+    Truth,
+    List,
+}
+
+impl std::fmt::Display for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Type::Number => "a number",
+            Type::Truth => "true or false",
+            Type::List => "a list",
+        })
+    }
+}
+
+type Typed = (Expr, Type);
+
+/// How deep brackets, `not` and calls may nest: far more than any fact needs, far less than a stack holds.
+const NESTING_MAX: u32 = 64;
+
+const FUNCTIONS: [(&str, Function, &[Type], Type); 8] = [
+    ("count", Function::Count, &[Type::List], Type::Number),
+    ("first", Function::First, &[Type::List], Type::Number),
+    ("last", Function::Last, &[Type::List], Type::Number),
+    ("before", Function::Before, &[Type::List, Type::Number], Type::List),
+    ("tail", Function::Tail, &[Type::List, Type::Number], Type::List),
+    ("minus", Function::Minus, &[Type::List, Type::List], Type::List),
+    ("sorted", Function::Sorted, &[Type::List], Type::Truth),
+    ("offsets", Function::Offsets, &[Type::List], Type::List),
+];
+
+/// Operators from loosest to tightest; of one level, longer spellings first.
+const LEVELS: [&[(&str, Operator)]; 5] = [
+    &[("or", Operator::Or)],
+    &[("and", Operator::And)],
+    &[
+        ("==", Operator::Equal),
+        ("!=", Operator::NotEqual),
+        ("<=", Operator::LessOrEqual),
+        (">=", Operator::GreaterOrEqual),
+        ("<", Operator::Less),
+        (">", Operator::Greater),
+    ],
+    &[("+", Operator::Add), ("-", Operator::Subtract)],
+    &[("*", Operator::Multiply), ("//", Operator::DivideDown)],
+];
+
+/// The level of `==` and `<` in [`LEVELS`].
+const COMPARISON: usize = 2;
+
+/// Reads one expression. Errors say where in `text` and what would be right.
+pub fn parse(text: &str, names: &Names<'_>) -> Result<Expr, SyntaxError> {
+    let mut parser = Parser { cursor: Cursor::new(1, text), names, depth: 0 };
+    let (expr, _) = parser.level(0)?;
+    if !parser.cursor.is_at_end() {
+        let rest = parser.cursor.rest().to_string();
+        return Err(parser.cursor.error(format!("`{rest}` is too much: expected an operator or the end")));
+    }
+    Ok(expr)
+}
+
+struct Parser<'a> {
+    cursor: Cursor<'a>,
+    names: &'a Names<'a>,
+    depth: u32,
+}
+
+impl Parser<'_> {
+    fn level(&mut self, level: usize) -> Result<Typed, SyntaxError> {
+        let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let start = self.cursor.place();
+        // Looser than a comparison, tighter than `and`.
+        if level == COMPARISON && self.cursor.take_word("not") {
+            return self.not();
+        }
+        let mut left = self.level(level + 1)?;
+        while let Some((spelt, operator)) = self.operator(operators) {
+            let place = self.cursor.place();
+            let right = self.level(level + 1)?;
+            let (operands, result) = match operator {
+                Operator::And | Operator::Or => (Type::Truth, Type::Truth),
+                Operator::Equal | Operator::NotEqual => (left.1, Type::Truth),
+                Operator::Multiply | Operator::DivideDown | Operator::Add | Operator::Subtract => {
+                    (Type::Number, Type::Number)
+                }
+                _ => (Type::Number, Type::Truth),
+            };
+            self.expect(start, left.1, operands, &format!("left of `{spelt}`"))?;
+            self.expect(place, right.1, operands, &format!("right of `{spelt}`"))?;
+            left = (Expr::Binary(operator, Box::new(left.0), Box::new(right.0)), result);
+        }
+        Ok(left)
+    }
+
+    fn not(&mut self) -> Result<Typed, SyntaxError> {
+        self.deeper(|parser| {
+            let place = parser.cursor.place();
+            let (operand, found) = parser.level(COMPARISON)?;
+            parser.expect(place, found, Type::Truth, "what follows `not`")?;
+            Ok((Expr::Not(Box::new(operand)), Type::Truth))
+        })
+    }
+
+    fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Result<Typed, SyntaxError>) -> Result<Typed, SyntaxError> {
+        if self.depth == NESTING_MAX {
+            return Err(self.cursor.error(format!("nested more than {NESTING_MAX} deep")));
+        }
+        self.depth += 1;
+        let typed = read(self)?;
+        self.depth -= 1;
+        Ok(typed)
+    }
+
+    fn operator(&mut self, operators: &[(&'static str, Operator)]) -> Option<(&'static str, Operator)> {
+        operators.iter().copied().find(|(spelt, _)| match spelt.starts_with(is_word) {
+            true => self.cursor.take_word(spelt),
+            false => self.cursor.take(spelt),
+        })
+    }
+
+    fn expect(&self, place: usize, found: Type, wanted: Type, of: &str) -> Result<(), SyntaxError> {
+        if found == wanted {
+            return Ok(());
+        }
+        Err(self.cursor.error_at(place, format!("this is {found}, but {of} must be {wanted}")))
+    }
+
+    fn unary(&mut self) -> Result<Typed, SyntaxError> {
+        if !self.cursor.take("-") {
+            return self.deeper(Parser::atom);
+        }
+        self.deeper(|parser| {
+            let place = parser.cursor.place();
+            let (operand, found) = parser.unary()?;
+            parser.expect(place, found, Type::Number, "what follows `-`")?;
+            let zero = Box::new(Expr::Value(Value::Int(0)));
+            Ok((Expr::Binary(Operator::Subtract, zero, Box::new(operand)), Type::Number))
+        })
+    }
+
+    fn atom(&mut self) -> Result<Typed, SyntaxError> {
+        let place = self.cursor.place();
+        if self.cursor.take("(") {
+            let inner = self.level(0)?;
+            self.close(")")?;
+            return Ok(inner);
+        }
+        if self.cursor.take("[") {
+            return self.list();
+        }
+        let word = self.cursor.run(|c| is_word(c) || c == '.');
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            let number = self.number(place, word)?;
+            return Ok((Expr::Value(Value::Int(number)), Type::Number));
+        }
+        match word {
+            "" => Err(self.cursor.error_at(place, "expected a number, a list, a measure or a function")),
+            "true" => Ok((Expr::Value(Value::Bool(true)), Type::Truth)),
+            "false" => Ok((Expr::Value(Value::Bool(false)), Type::Truth)),
+            name if self.cursor.take("(") => self.function(place, name),
+            name => self.measure(place, name),
+        }
+    }
+
+    /// A number in milliseconds if a unit follows.
+    fn number(&mut self, place: usize, digits: &str) -> Result<i64, SyntaxError> {
+        let unit = if self.cursor.take_word("ms") {
+            1
+        } else if self.cursor.take_word("s") {
+            1000
+        } else {
+            1
+        };
+        let number = digits.parse::<i64>().ok().and_then(|number| number.checked_mul(unit));
+        number.ok_or_else(|| {
+            self.cursor.error_at(place, format!("`{digits}` is not a whole number: write 6500 ms rather than 6.5 s"))
+        })
+    }
+
+    fn list(&mut self) -> Result<Typed, SyntaxError> {
+        let mut list = Vec::new();
+        while !self.cursor.take("]") {
+            if !list.is_empty() && !self.cursor.take(",") {
+                return Err(self.cursor.error("expected `,` or `]`"));
+            }
+            let place = self.cursor.place();
+            let minus = if self.cursor.take("-") { -1 } else { 1 };
+            let digits = self.cursor.run(is_word);
+            list.push(minus * self.number(place, digits)?);
+        }
+        Ok((Expr::Value(Value::List(list)), Type::List))
+    }
+
+    fn close(&mut self, bracket: &str) -> Result<(), SyntaxError> {
+        if self.cursor.take(bracket) { Ok(()) } else { Err(self.cursor.error(format!("expected `{bracket}`"))) }
+    }
+
+    fn function(&mut self, place: usize, name: &str) -> Result<Typed, SyntaxError> {
+        let typed = match name {
+            "said" => self.said()?,
+            "ended" => {
+                let place = self.cursor.place();
+                let client = self.cursor.run(|c| is_word(c) || c == '-' || c == '.');
+                if !self.names.clients.contains(&client) {
+                    let near = did_you_mean(client, self.names.clients.iter().copied());
+                    return Err(self.cursor.error_at(place, format!("there is no client `{client}`{near}")));
+                }
+                (Expr::Ended(client.to_string()), Type::Number)
+            }
+            "dead_at" | "serving_at" => {
+                let place = self.cursor.place();
+                let digits = self.cursor.run(is_word);
+                let Some(node) = digits.parse().ok().filter(|node| self.names.nodes.contains(node)) else {
+                    return Err(self.cursor.error_at(place, format!("there is no node `{digits}`")));
+                };
+                (if name == "dead_at" { Expr::DeadAt(node) } else { Expr::ServingAt(node) }, Type::Number)
+            }
+            name => {
+                let Some((_, function, parameters, result)) = FUNCTIONS.iter().find(|f| f.0 == name) else {
+                    let all = FUNCTIONS.iter().map(|f| f.0).chain(["said", "ended", "dead_at", "serving_at"]);
+                    let near = did_you_mean(name, all);
+                    return Err(self.cursor.error_at(place, format!("there is no function `{name}`{near}")));
+                };
+                let mut arguments = Vec::new();
+                for (n, wanted) in parameters.iter().enumerate() {
+                    if n > 0 {
+                        self.close(",")?;
+                    }
+                    let place = self.cursor.place();
+                    let (argument, found) = self.level(0)?;
+                    self.expect(place, found, *wanted, &format!("argument {} of `{name}`", n + 1))?;
+                    arguments.push(argument);
+                }
+                (Expr::Call(*function, arguments), *result)
+            }
+        };
+        self.close(")")?;
+        Ok(typed)
+    }
+
+    fn said(&mut self) -> Result<Typed, SyntaxError> {
+        let place = self.cursor.place();
+        let (ids, found) = self.level(0)?;
+        self.expect(place, found, Type::List, "argument 1 of `said`")?;
+        self.close(",")?;
+        if !self.cursor.take("\"") {
+            return Err(self.cursor.error("expected a text in double quotes"));
+        }
+        match self.cursor.quoted() {
+            Some(text) => Ok((Expr::Said(Box::new(ids), text.to_string()), Type::List)),
+            None => Err(self.cursor.error("this text has no end: expected `\"`")),
+        }
+    }
+
+    fn measure(&mut self, place: usize, name: &str) -> Result<Typed, SyntaxError> {
+        if let Some((_, ids)) = Ids::ALL.iter().find(|(spelt, _)| *spelt == name) {
+            return Ok((Expr::Ids(*ids), Type::List));
+        }
+        if let Some(field) = name.strip_prefix("batch.") {
+            if let Some((_, field)) = BatchField::ALL.iter().find(|(spelt, _)| *spelt == field) {
+                return Ok((Expr::Batch(*field), Type::List));
+            }
+            let near = did_you_mean(field, BatchField::ALL.map(|(spelt, _)| spelt));
+            return Err(self.cursor.error_at(place, format!("a batch has no field `{field}`{near}")));
+        }
+        if self.names.counters.contains(&name) {
+            return Ok((Expr::Counter(name.to_string()), Type::Number));
+        }
+        let all = Ids::ALL.map(|(spelt, _)| spelt).into_iter().chain(self.names.counters.iter().copied());
+        let near = did_you_mean(name, all);
+        Err(self.cursor.error_at(place, format!("`{name}` is neither measured nor counted by a program{near}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let names = Names { clients: vec!["AcksLab"], nodes: vec![1], counters: vec!["told_ok"] };
+        parse(text, &names).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place_and_what_would_be_right() {
+        let cases = [
+            ("count(okk)", "line 1, column 7: `okk` is neither measured nor counted by a program (did you mean `ok`?)"),
+            ("cuont(ok)", "line 1, column 1: there is no function `cuont` (did you mean `count`?)"),
+            ("count(ok) + failed", "line 1, column 13: this is a list, but right of `+` must be a number"),
+            ("ok == 3", "line 1, column 7: this is a number, but right of `==` must be a list"),
+            ("count(3)", "line 1, column 7: this is a number, but argument 1 of `count` must be a list"),
+            ("count(ok", "line 1, column 9: expected `)`"),
+            ("dead_at(2)", "line 1, column 9: there is no node `2`"),
+            ("ended(AcksLap)", "line 1, column 7: there is no client `AcksLap` (did you mean `AcksLab`?)"),
+            ("batch.siez", "line 1, column 1: a batch has no field `siez` (did you mean `size`?)"),
+            ("6.5 s", "line 1, column 1: `6.5` is not a whole number: write 6500 ms rather than 6.5 s"),
+            (
+                "count(ok) count(failed)",
+                "line 1, column 11: `count(failed)` is too much: expected an operator or the end",
+            ),
+            ("said(ok, \"x)", "line 1, column 11: this text has no end: expected `\"`"),
+            ("", "line 1, column 1: expected a number, a list, a measure or a function"),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(error(text), wanted, "{text}");
+        }
+        assert!(error(&"(".repeat(9_000)).contains("nested more than 64 deep"));
+    }
+
+    #[test]
+    fn tighter_operators_bind_first() {
+        let names = Names::default();
+        let value = |text: &str| parse(text, &names).unwrap().value(&crate::experiment::Measures::default());
+        assert_eq!(value("1 + 2 * 3 - 7 // 2"), Some(Value::Int(4)));
+        assert_eq!(value("2 s - 500 ms == 1500 and not 1 > 2"), Some(Value::Bool(true)));
+        assert_eq!(value("[0, -1] == [0, -1] or false"), Some(Value::Bool(true)));
+    }
+}

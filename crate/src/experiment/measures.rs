@@ -1,0 +1,178 @@
+//! What a run measured, in every place alike: each send and its fate, what was drained, when nodes died and served.
+//!
+//! Filled by [`super::Programs`]; read by fact expressions. Instants are spans since t = 0.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::expression::{BatchField, Ids};
+use crate::node::Duration;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Measures {
+    /// By id: sends are numbered from 0 in the order of their calls.
+    pub sends: Vec<Sent>,
+    /// What a `drain` read, in log order; `None` until one has come to its end.
+    pub drained: Option<Drained>,
+    /// Ids of the sends whose records a `poll` returned, in that order.
+    pub polled: Vec<i64>,
+    /// When a node's process first died.
+    pub dead_at: BTreeMap<i32, Duration>,
+    /// When it first served again after that.
+    pub serving_at: BTreeMap<i32, Duration>,
+    /// When a client's program ended.
+    pub ended: BTreeMap<String, Duration>,
+    pub counters: BTreeMap<String, i64>,
+    /// Programs that could not go on: whose, and why. No fact holds over such a run.
+    pub failures: Vec<Failure>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    pub client: String,
+    pub topic: String,
+    pub value: String,
+    pub sent_at: Duration,
+    /// When `send()` gave its caller the program back.
+    pub returned_at: Option<Duration>,
+    pub outcome: Option<Outcome>,
+}
+
+/// What the callback said, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    pub at: Duration,
+    pub result: Result<i64, Thrown>,
+}
+
+/// An exception as the program saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thrown {
+    pub class: String,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Drained {
+    /// Ids of the sends whose records were read.
+    pub ids: Vec<i64>,
+    /// Records that no program sent.
+    pub strangers: u64,
+    /// The batches as fetched: the bytes of the log.
+    pub batches: Vec<Bytes>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub client: String,
+    /// From 0; `None` during the warm-up.
+    pub line: Option<u32>,
+    pub what: String,
+}
+
+impl Measures {
+    pub(super) fn ids(&self, ids: Ids) -> Option<Vec<i64>> {
+        let outcomes = |fits: fn(&Outcome) -> bool| self.sends_where(|sent| sent.outcome.as_ref().is_some_and(fits));
+        Some(match ids {
+            Ids::Sent => self.sends_where(|_| true),
+            Ids::Ok => outcomes(|outcome| outcome.result.is_ok()),
+            Ids::Failed => outcomes(|outcome| outcome.result.is_err()),
+            Ids::OffsetMinusOne => outcomes(|outcome| outcome.result == Ok(-1)),
+            Ids::Polled => self.polled.clone(),
+            Ids::Landed => {
+                let mut seen = std::collections::BTreeSet::new();
+                self.drained.as_ref()?.ids.iter().copied().filter(|id| seen.insert(*id)).collect()
+            }
+            Ids::LandedTwice => {
+                let mut seen = std::collections::BTreeSet::new();
+                self.drained.as_ref()?.ids.iter().copied().filter(|id| !seen.insert(*id)).collect()
+            }
+            Ids::Lost => {
+                let landed = self.landed_set()?;
+                self.ids(Ids::Ok)?.into_iter().filter(|id| !landed.contains(id)).collect()
+            }
+            Ids::FailedButLanded => {
+                let landed = self.landed_set()?;
+                self.ids(Ids::Failed)?.into_iter().filter(|id| landed.contains(id)).collect()
+            }
+        })
+    }
+
+    fn landed_set(&self) -> Option<std::collections::BTreeSet<i64>> {
+        Some(self.drained.as_ref()?.ids.iter().copied().collect())
+    }
+
+    fn sends_where(&self, fits: impl Fn(&Sent) -> bool) -> Vec<i64> {
+        (0_i64..).zip(&self.sends).filter(|(_, sent)| fits(sent)).map(|(id, _)| id).collect()
+    }
+
+    fn outcome_of(&self, id: i64) -> Option<&Outcome> {
+        self.sends.get(usize::try_from(id).ok()?)?.outcome.as_ref()
+    }
+
+    /// The offset that the callback told.
+    pub fn offset_of(&self, id: i64) -> Option<i64> {
+        self.outcome_of(id)?.result.as_ref().ok().copied()
+    }
+
+    /// `Class: message` of a send that failed.
+    pub fn exception_of(&self, id: i64) -> Option<String> {
+        let thrown = self.outcome_of(id)?.result.as_ref().err()?;
+        Some(format!("{}: {}", thrown.class, thrown.message))
+    }
+
+    /// One field of every drained batch.
+    pub(super) fn batches(&self, field: BatchField) -> Option<Vec<i64>> {
+        self.drained.as_ref()?.batches.iter().map(|batch| batch_field(batch, field)).collect()
+    }
+}
+
+/// Where the fields of a record batch v2 lie (KIP-98).
+mod at {
+    use std::ops::Range;
+    pub const BASE_OFFSET: Range<usize> = 0..8;
+    pub const LEADER_EPOCH: Range<usize> = 12..16;
+    pub const MAGIC: Range<usize> = 16..17;
+    pub const CRC: Range<usize> = 17..21;
+    pub const ATTRIBUTES: Range<usize> = 21..23;
+    pub const LAST_OFFSET_DELTA: Range<usize> = 23..27;
+    pub const TIMES: Range<usize> = 27..43;
+    pub const PRODUCER_ID: Range<usize> = 43..51;
+    pub const PRODUCER_EPOCH: Range<usize> = 51..53;
+    pub const BASE_SEQUENCE: Range<usize> = 53..57;
+    pub const RECORD_COUNT: Range<usize> = 57..61;
+}
+
+/// `None` for bytes that are too short for a batch.
+fn batch_field(batch: &[u8], field: BatchField) -> Option<i64> {
+    let number = |range: std::ops::Range<usize>| {
+        let bytes = batch.get(range)?;
+        let negative = bytes.first()? & 0x80 != 0;
+        let start = if negative { -1 } else { 0 };
+        Some(bytes.iter().fold(start, |number: i64, byte| number << 8 | i64::from(*byte)))
+    };
+    match field {
+        BatchField::Size => i64::try_from(batch.len()).ok(),
+        BatchField::BaseOffset => number(at::BASE_OFFSET),
+        BatchField::LastOffset => number(at::BASE_OFFSET)?.checked_add(number(at::LAST_OFFSET_DELTA)?),
+        BatchField::Count => number(at::RECORD_COUNT),
+        BatchField::BaseSequence => number(at::BASE_SEQUENCE),
+        BatchField::ProducerEpoch => number(at::PRODUCER_EPOCH),
+        BatchField::LeaderEpoch => number(at::LEADER_EPOCH),
+        BatchField::Attributes => number(at::ATTRIBUTES),
+        BatchField::Magic => number(at::MAGIC),
+        BatchField::Digest => {
+            let mut rest = batch.to_vec();
+            for range in [at::CRC, at::TIMES, at::PRODUCER_ID] {
+                rest.get_mut(range)?.fill(0);
+            }
+            Some(i64::from(crc32c::crc32c(&rest)))
+        }
+    }
+}
+
+/// The offset after a batch's last.
+pub(super) fn next_offset(batch: &[u8]) -> Option<i64> {
+    batch_field(batch, BatchField::LastOffset)?.checked_add(1)
+}

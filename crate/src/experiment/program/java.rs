@@ -1,0 +1,123 @@
+//! The same program as Java on kafka-clients, for readers who know that better. A rendering: nothing runs it.
+
+use super::{Program, SendRecord, StartAt, Template, What};
+use crate::experiment::{Client, ClientKind};
+use crate::node::Duration;
+
+impl Program {
+    /// Lines of Java: how the client is made, and what it then does.
+    pub fn as_java(&self, client: &Client) -> Vec<String> {
+        let mut lines = vec!["Properties p = new Properties();".to_string()];
+        for (key, value) in &client.config {
+            lines.push(format!("p.put(\"{key}\", \"{value}\");"));
+        }
+        lines.push(match client.kind {
+            ClientKind::Producer => "KafkaProducer<String, String> producer = new KafkaProducer<>(p);".to_string(),
+            ClientKind::Consumer => "KafkaConsumer<String, String> consumer = new KafkaConsumer<>(p);".to_string(),
+            ClientKind::Admin => "Admin admin = Admin.create(p);".to_string(),
+        });
+        for counter in &self.counters {
+            lines.push(format!("AtomicInteger {counter} = new AtomicInteger();"));
+        }
+        lines.push(String::new());
+        let mut depth = 0;
+        for step in &self.steps {
+            if matches!(step.what, What::End { .. }) {
+                if let What::End { head } = step.what
+                    && let Some(What::Repeat { every, .. }) = self.steps.get(head as usize).map(|head| &head.what)
+                    && *every > Duration::ZERO
+                {
+                    lines.push(format!("{}Thread.sleep({});", "    ".repeat(depth), every.as_ms()));
+                }
+                depth -= 1;
+            }
+            for line in self.java_of(&step.what, client.kind, depth) {
+                lines.push(format!("{}{line}", "    ".repeat(depth)));
+            }
+            if matches!(step.what, What::Repeat { .. }) {
+                depth += 1;
+            }
+        }
+        lines
+    }
+
+    fn java_of(&self, what: &What, kind: ClientKind, depth: usize) -> Vec<String> {
+        let client = match kind {
+            ClientKind::Producer => "producer",
+            ClientKind::Consumer => "consumer",
+            ClientKind::Admin => "admin",
+        };
+        match what {
+            What::Repeat { times, .. } => {
+                let i = turn(depth + 1);
+                vec![format!("for (int {i} = 0; {i} < {times}; {i}++) {{")]
+            }
+            What::End { .. } => vec!["}".to_string()],
+            What::Send(send) => self.java_send(send, depth),
+            What::Flush => vec![format!("{client}.flush();")],
+            What::Close => vec![format!("{client}.close();")],
+            What::Wait(span) => vec![format!("Thread.sleep({});", span.as_ms())],
+            What::WaitFor { client } => vec![format!("// when {client} has ended")],
+            What::Assign { topic, partition, from } => {
+                let mut lines = vec![format!("consumer.assign(List.of({}));", java_partition(topic, *partition))];
+                lines.push(java_seek(topic, *partition, *from));
+                lines
+            }
+            What::Seek { topic, partition, to } => vec![java_seek(topic, *partition, *to)],
+            What::Poll(span) => vec![format!("consumer.poll(Duration.ofMillis({}));", span.as_ms())],
+            What::Drain { topic } => vec![
+                format!("List<TopicPartition> all = consumer.partitionsFor(\"{topic}\").stream()"),
+                "    .map(p -> new TopicPartition(p.topic(), p.partition())).toList();".to_string(),
+                "consumer.assign(all);".to_string(),
+                "consumer.seekToBeginning(all);".to_string(),
+                "Map<TopicPartition, Long> end = consumer.endOffsets(all);".to_string(),
+                "while (all.stream().anyMatch(p -> consumer.position(p) < end.get(p)))".to_string(),
+                "    consumer.poll(Duration.ofMillis(500)).forEach(landed::add);".to_string(),
+            ],
+        }
+    }
+
+    fn java_send(&self, send: &SendRecord, depth: usize) -> Vec<String> {
+        let key = send.key.as_ref().map(|key| format!("{}, ", java_text(key, depth))).unwrap_or_default();
+        let record = format!("new ProducerRecord<>(\"{}\", {key}{})", send.topic, java_text(&send.value, depth));
+        let wait = if send.awaited { ".get()" } else { "" };
+        let name = |counts: super::Counts| self.counters.get(counts.counter as usize).cloned().unwrap_or_default();
+        let counting = match (send.on_ok.map(name), send.on_error.map(name)) {
+            (None, None) => return vec![format!("producer.send({record}){wait};")],
+            (Some(ok), None) => format!("if (exception == null) {ok}.incrementAndGet();"),
+            (None, Some(error)) => format!("if (exception != null) {error}.incrementAndGet();"),
+            (Some(ok), Some(error)) => format!("(exception == null ? {ok} : {error}).incrementAndGet();"),
+        };
+        vec![
+            format!("producer.send({record}, (metadata, exception) -> {{"),
+            format!("    {counting}"),
+            format!("}}){wait};"),
+        ]
+    }
+}
+
+/// The loop variable at this depth: `i`, and `i2` in a loop within a loop.
+fn turn(depth: usize) -> String {
+    if depth > 1 { format!("i{depth}") } else { "i".to_string() }
+}
+
+/// `v{i}` is `"v" + i`.
+fn java_text(template: &Template, depth: usize) -> String {
+    let Some((before, after)) = template.0.split_once("{i}") else { return format!("\"{}\"", template.0) };
+    let after =
+        if after.is_empty() { String::new() } else { format!(" + {}", java_text(&Template(after.into()), depth)) };
+    format!("\"{before}\" + {}{after}", turn(depth))
+}
+
+fn java_partition(topic: &str, partition: i32) -> String {
+    format!("new TopicPartition(\"{topic}\", {partition})")
+}
+
+fn java_seek(topic: &str, partition: i32, to: StartAt) -> String {
+    let partition = java_partition(topic, partition);
+    match to {
+        StartAt::Beginning => format!("consumer.seekToBeginning(List.of({partition}));"),
+        StartAt::End => format!("consumer.seekToEnd(List.of({partition}));"),
+        StartAt::Offset(offset) => format!("consumer.seek({partition}, {offset}L);"),
+    }
+}

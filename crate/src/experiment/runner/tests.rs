@@ -1,0 +1,94 @@
+//! A made-up client answers by hand.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::experiment::program::parse;
+use crate::experiment::{Client, Cluster, Focus, Links, Opening, Text};
+use crate::node::{RecordMetadata, TopicPartition};
+
+fn experiment(program: &str) -> Arc<Experiment> {
+    let text = || Text { en: String::new(), zh: String::new() };
+    let client = |name: &str, kind| Client { name: name.to_string(), kind, config: BTreeMap::new() };
+    let names = parse_names();
+    Arc::new(Experiment {
+        name: "made-up".to_string(),
+        title: text(),
+        about: text(),
+        seed: 1,
+        focus: Focus::default(),
+        opening: Opening { at: Duration::ZERO, question: text(), asks: Vec::new() },
+        cluster: Cluster { nodes: Vec::new() },
+        topics: Vec::new(),
+        links: Links { delay: Duration::ZERO, bytes_per_second: 0 },
+        clients: vec![client("P", ClientKind::Producer), client("C", ClientKind::Consumer)],
+        programs: vec![
+            parse("P", program, &names).unwrap(),
+            parse("C", "wait for P\nassign(t-0, earliest)\npoll 5 ms", &names).unwrap(),
+        ],
+        faults: Vec::new(),
+        facts: Vec::new(),
+        places: Vec::new(),
+        left_out: Vec::new(),
+    })
+}
+
+fn parse_names() -> crate::experiment::program::Names<'static> {
+    crate::experiment::program::Names { clients: vec!["P", "C"], topics: vec![("t", 1)] }
+}
+
+fn acked(offset: i64) -> Reply {
+    let partition = TopicPartition { topic: "t".to_string(), partition: 0 };
+    Reply::Acked(RecordMetadata { partition, offset, timestamp: 0 })
+}
+
+#[test]
+fn the_next_turn_starts_so_long_after_the_last_send_returned() {
+    let mut programs = Programs::new(experiment("repeat 2 every 20 ms:\n  send(t, v{i})\n    on ok: told += 1"));
+    let mut out = Vec::new();
+    programs.begin(Instant(1_000), &mut out);
+    let [Order { client: 0, call, command: Command::Send(record) }] = &out[..] else { panic!("{out:?}") };
+    assert_eq!(record.value.as_deref(), Some(&b"v0"[..]));
+    assert_eq!(programs.next_timeout(), None, "send() has not returned");
+    let (call, mut out) = (*call, Vec::new());
+    programs.reply(Instant(5_001_000), 0, call, &Reply::Returned, &mut out);
+    assert_eq!(programs.next_timeout(), Some(Instant(5_021_000)));
+    programs.reply(Instant(5_002_000), 0, call, &acked(-1), &mut out);
+    programs.tick(Instant(5_021_000), &mut out);
+    assert_eq!(out.len(), 1);
+    let sends = &programs.measures().sends;
+    assert_eq!(sends[0].returned_at, Some(Duration(5_000_000)));
+    assert_eq!(sends[1].sent_at, Duration(5_020_000));
+    assert_eq!(programs.measures().counters["told"], 1);
+}
+
+#[test]
+fn an_awaited_send_waits_for_its_callback_and_a_waiting_program_for_the_end_of_the_other() {
+    let mut programs = Programs::new(experiment("await send(t, v)\nclose"));
+    let mut out = Vec::new();
+    programs.begin(Instant(0), &mut out);
+    let send = out.remove(0).call;
+    programs.reply(Instant(1), 0, send, &Reply::Returned, &mut out);
+    assert_eq!((out.len(), programs.line_of(0)), (0, Some(0)));
+    programs.reply(Instant(2), 0, send, &acked(7), &mut out);
+    let close = out.remove(0);
+    assert!(matches!(close.command, Command::Close { .. }));
+    programs.reply(Instant(3), 0, close.call, &Reply::Done, &mut out);
+    assert!(matches!(&out[..], [Order { client: 1, command: Command::Assign { .. }, .. }]), "{out:?}");
+    assert_eq!(programs.measures().ended["P"], Duration(3));
+    assert_eq!(programs.measures().offset_of(0), Some(7));
+    assert!(!programs.ended());
+}
+
+#[test]
+fn an_exception_outside_a_send_ends_the_run_and_names_its_line() {
+    let mut programs = Programs::new(experiment("flush"));
+    let mut out = Vec::new();
+    programs.begin(Instant(0), &mut out);
+    let exception = Exception { class: "TimeoutException", message: "no".to_string() };
+    programs.reply(Instant(1), 0, out[0].call, &Reply::Failed(exception), &mut Vec::new());
+    let failure = &programs.measures().failures[0];
+    assert_eq!((failure.client.as_str(), failure.line), ("P", Some(0)));
+    assert_eq!(failure.what, "TimeoutException: no");
+    assert!(programs.ended());
+}
