@@ -1,0 +1,661 @@
+//! Connections, requests in flight, and the metadata updates between them (org.apache.kafka.clients.NetworkClient).
+//!
+//! In: what the shell tells of connections, and requests with a purpose `T`. Out: frames, and a [`Completion`] for every
+//! request, in Kafka's order of events. The metadata lives here because connections decide when it can be asked for,
+//! and when it is given up: once every known node is unreachable the client rebootstraps (KIP-899).
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::backoff::ExponentialBackoff;
+use super::config::ConnectionConfig;
+use super::connections::{Backoffs, Connection, InFlight, State};
+use super::exceptions::code;
+use super::metadata::{Metadata, Update};
+use super::outbox::Outbox;
+use crate::disk::Slice;
+use crate::node::{ConnId, ConnectToken, EffectKind, EventId, Input, Note, OpenedBy, Rng};
+use crate::wire::messages::{ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse};
+use crate::wire::{self, Message, RequestHeader};
+
+const SOFTWARE_NAME: &str = "steplog";
+const API_VERSIONS_KEY: i16 = 18;
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The frame of the response, header included.
+    Response(Bytes),
+    /// No response is expected, and the send buffer has taken the request.
+    Written,
+    Disconnected,
+    TimedOut,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Completion<T> {
+    pub purpose: T,
+    pub node: i32,
+    pub version: i16,
+    pub outcome: Outcome,
+    /// The event in which the request was sent.
+    pub sent_by: EventId,
+}
+
+/// The node serves no version of this API that we speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct UnsupportedVersion;
+
+#[derive(Debug, Clone)]
+enum Purpose<T> {
+    ApiVersions,
+    Metadata(Update),
+    Of(T),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Network<T> {
+    pub metadata: Metadata,
+    client_id: String,
+    backoffs: Backoffs,
+    request_timeout_ms: i64,
+    reconnect_backoff_ms: i64,
+    max_idle_ms: i64,
+    rebootstraps: bool,
+    rebootstrap_trigger_ms: i64,
+    max_in_flight: usize,
+    rng: Rng,
+    connections: BTreeMap<i32, Connection<Purpose<T>>>,
+    by_conn: BTreeMap<ConnId, i32>,
+    by_token: BTreeMap<ConnectToken, i32>,
+    next_token: u64,
+    next_correlation_id: i32,
+    update_in_flight: bool,
+    /// Since when metadata is wanted in vain.
+    update_attempt_since_ms: Option<i64>,
+    /// When to look again after an update found no node.
+    look_again_ms: Option<i64>,
+    changed_by: EventId,
+}
+
+/// The node to send to next, and whether any connection at all is ready.
+struct LeastLoaded {
+    node: Option<i32>,
+    any_ready: bool,
+}
+
+impl<T> Network<T> {
+    pub fn new(
+        client_id: String,
+        config: &ConnectionConfig,
+        max_in_flight: i32,
+        metadata: Metadata,
+        rng: Rng,
+    ) -> Network<T> {
+        Network {
+            metadata,
+            client_id,
+            backoffs: Backoffs {
+                reconnect: ExponentialBackoff::new(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms),
+                setup: ExponentialBackoff::new(
+                    config.socket_connection_setup_timeout_ms,
+                    config.socket_connection_setup_timeout_max_ms,
+                ),
+            },
+            request_timeout_ms: config.request_timeout_ms,
+            reconnect_backoff_ms: config.reconnect_backoff_ms,
+            max_idle_ms: config.connections_max_idle_ms,
+            rebootstraps: config.rebootstrap,
+            rebootstrap_trigger_ms: config.metadata_recovery_rebootstrap_trigger_ms,
+            max_in_flight: usize::try_from(max_in_flight).unwrap_or(1),
+            rng,
+            connections: BTreeMap::new(),
+            by_conn: BTreeMap::new(),
+            by_token: BTreeMap::new(),
+            next_token: 0,
+            next_correlation_id: 0,
+            update_in_flight: false,
+            update_attempt_since_ms: None,
+            look_again_ms: None,
+            changed_by: EventId::default(),
+        }
+    }
+
+    pub fn has_in_flight(&self) -> bool {
+        self.connections.values().any(|c| !c.in_flight.is_empty())
+    }
+
+    pub fn has_in_flight_to(&self, node: i32) -> bool {
+        self.connections.get(&node).is_some_and(|c| !c.in_flight.is_empty())
+    }
+
+    /// Whether a request could go to the node now. Nothing goes while a metadata update is due.
+    fn is_ready(&self, node: i32, now_ms: i64) -> bool {
+        !self.is_update_due(now_ms) && self.can_send(node, now_ms)
+    }
+
+    fn is_update_due(&self, now_ms: i64) -> bool {
+        !self.update_in_flight && self.metadata.is_due(now_ms)
+    }
+
+    fn can_send(&self, node: i32, now_ms: i64) -> bool {
+        self.connections.get(&node).is_some_and(|c| c.is_ready(now_ms) && c.can_send_more(self.max_in_flight))
+    }
+
+    /// The last attempt to connect failed and the back-off has not passed.
+    pub fn is_unavailable(&self, node: i32, now_ms: i64) -> bool {
+        self.connections.get(&node).is_some_and(|c| c.is_disconnected() && !c.can_connect(now_ms))
+    }
+
+    /// Whether a request can go to the node; if not, connects when that may be tried.
+    pub fn ready(&mut self, node: i32, box_: &mut Outbox<'_>) -> bool {
+        let now_ms = box_.now_ms();
+        if self.is_ready(node, now_ms) {
+            return true;
+        }
+        if self.can_connect(node, now_ms) {
+            self.connect(node, box_);
+        }
+        false
+    }
+
+    /// When a node that is not ready should be looked at again (ClusterConnectionStates.pollDelayMs).
+    pub fn poll_at_ms(&self, node: i32, now_ms: i64) -> Option<i64> {
+        let connection = self.connections.get(&node)?;
+        if connection.conn().is_some() && connection.throttled_until_ms > now_ms {
+            return Some(connection.throttled_until_ms);
+        }
+        connection.is_disconnected().then(|| connection.last_attempt_ms.saturating_add(connection.reconnect_backoff_ms))
+    }
+
+    fn can_connect(&self, node: i32, now_ms: i64) -> bool {
+        self.connections.get(&node).is_none_or(|c| c.can_connect(now_ms))
+    }
+
+    fn connect(&mut self, node: i32, box_: &mut Outbox<'_>) {
+        let Some(address) = self.metadata.nodes().get(&node).cloned() else { return };
+        let now_ms = box_.now_ms();
+        let (backoffs, rng) = (self.backoffs, &mut self.rng);
+        let connection = self
+            .connections
+            .entry(node)
+            .and_modify(|known| {
+                if known.address.host != address.host {
+                    *known = Connection::new(address.clone(), now_ms, &backoffs, rng);
+                }
+            })
+            .or_insert_with(|| Connection::new(address.clone(), now_ms, &backoffs, &mut self.rng));
+        connection.address = address.clone();
+        let token = ConnectToken(self.next_token);
+        self.next_token += 1;
+        connection.connecting(token, now_ms);
+        let earlier = [connection.changed_by, self.metadata.changed_by, self.changed_by];
+        connection.changed_by = box_.event();
+        self.by_token.insert(token, node);
+        box_.emit(&earlier, EffectKind::Connect { token, address });
+    }
+
+    /// The highest version of an API that both sides speak.
+    fn version_for<M: Message>(&self, node: i32) -> Result<i16, UnsupportedVersion> {
+        let connection = self.connections.get(&node).ok_or(UnsupportedVersion)?;
+        let key = M::SCHEMA.kind.key();
+        let (_, lowest, highest) =
+            connection.versions.iter().find(|(api, _, _)| *api == key).ok_or(UnsupportedVersion)?;
+        let version = M::SCHEMA.last_version.min(*highest);
+        if version < M::SCHEMA.first_version.max(*lowest) { Err(UnsupportedVersion) } else { Ok(version) }
+    }
+
+    /// Sends a request to a node that is [`ready`](Self::ready). `build` makes the body for the version in use;
+    /// `earlier` are the events that the request waited for.
+    pub fn send<M: Message>(
+        &mut self,
+        node: i32,
+        purpose: T,
+        expects_response: bool,
+        latest: i16,
+        build: impl FnOnce(i16) -> M,
+        sent: Sent<'_>,
+        box_: &mut Outbox<'_>,
+    ) -> Result<(), UnsupportedVersion> {
+        let version = self.version_for::<M>(node)?.min(latest);
+        let body = build(version);
+        self.send_frame(node, Purpose::Of(purpose), expects_response, version, &body, sent, box_)
+    }
+
+    fn send_frame<M: Message>(
+        &mut self,
+        node: i32,
+        purpose: Purpose<T>,
+        expects_response: bool,
+        version: i16,
+        body: &M,
+        sent: Sent<'_>,
+        box_: &mut Outbox<'_>,
+    ) -> Result<(), UnsupportedVersion> {
+        let connection = self.connections.get_mut(&node).ok_or(UnsupportedVersion)?;
+        let conn = connection.conn().ok_or(UnsupportedVersion)?;
+        let correlation_id = self.next_correlation_id;
+        self.next_correlation_id = self.next_correlation_id.checked_add(1).unwrap_or(0);
+        let api_key = M::SCHEMA.kind.key();
+        let header = RequestHeader {
+            request_api_key: api_key,
+            request_api_version: version,
+            correlation_id,
+            client_id: Some(self.client_id.clone()),
+            ..Default::default()
+        };
+        // The only failure left is a value that the version cannot carry; we build for the version.
+        let chunks = wire::encode_request(&header, body).map_err(|_| UnsupportedVersion)?;
+        connection.bytes_sent += chunks.iter().map(slice_len).sum::<u64>();
+        let now_ms = box_.now_ms();
+        connection.last_used_ms = now_ms;
+        connection.in_flight.push_back(InFlight {
+            correlation_id,
+            api_key,
+            version,
+            sent_ms: now_ms,
+            timeout_ms: self.request_timeout_ms.saturating_add(sent.extra_timeout_ms),
+            ends_at: connection.bytes_sent,
+            written: false,
+            expects_response,
+            purpose,
+            sent_by: box_.event(),
+        });
+        let mut earlier = sent.earlier.to_vec();
+        earlier.push(connection.changed_by);
+        let batches = sent.batches.to_vec();
+        box_.note(&earlier, Note::RequestSent { conn, api_key, api_version: version, correlation_id, batches });
+        box_.emit(&earlier, EffectKind::Send { conn, chunks });
+        Ok(())
+    }
+
+    /// Takes an input of the shell's. Completed requests are appended to `done`.
+    pub fn handle(&mut self, input: Input, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+        match input {
+            Input::Opened { conn, by: OpenedBy::Connect(token), .. } => self.opened(conn, token, box_),
+            Input::ConnectFailed { token, .. } => {
+                if let Some(node) = self.by_token.remove(&token) {
+                    self.connect_failed(node, done, box_);
+                }
+            }
+            Input::Written { conn, up_to } => self.written(conn, up_to, done, box_),
+            Input::Bytes { conn, bytes } => self.received(conn, bytes, done, box_),
+            Input::Closed { conn, .. } => {
+                if let Some(node) = self.by_conn.remove(&conn) {
+                    box_.note(&[], Note::Disconnected { conn });
+                    self.disconnected(node, false, done, box_);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self, conn: ConnId, token: ConnectToken, box_: &mut Outbox<'_>) {
+        let node = self.by_token.remove(&token);
+        let Some((node, connection)) = node.and_then(|node| Some((node, self.connections.get_mut(&node)?))) else {
+            // Given up in the meantime.
+            return box_.emit(&[], EffectKind::Close(conn));
+        };
+        if connection.state != State::Connecting(token) {
+            return box_.emit(&[], EffectKind::Close(conn));
+        }
+        let connect_event = connection.changed_by;
+        connection.checking_api_versions(conn, &self.backoffs, &mut self.rng);
+        self.by_conn.insert(conn, node);
+        self.ask_api_versions(node, ApiVersionsRequest::SCHEMA.last_version, connect_event, box_);
+        if let Some(connection) = self.connections.get_mut(&node) {
+            connection.changed_by = box_.event();
+        }
+    }
+
+    fn ask_api_versions(&mut self, node: i32, version: i16, cause: EventId, box_: &mut Outbox<'_>) {
+        let body = ApiVersionsRequest {
+            client_software_name: SOFTWARE_NAME.to_owned(),
+            client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Default::default()
+        };
+        let sent = Sent { earlier: &[cause], ..Sent::default() };
+        // A connection is there and the version is ours: nothing to fail.
+        let _ = self.send_frame(node, Purpose::ApiVersions, true, version, &body, sent, box_);
+    }
+
+    fn written(&mut self, conn: ConnId, up_to: u64, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+        let Some((node, connection)) = Self::of_conn(&self.by_conn, &mut self.connections, conn) else { return };
+        connection.last_used_ms = box_.now_ms();
+        for request in connection.in_flight.iter_mut().filter(|request| request.ends_at <= up_to) {
+            request.written = true;
+        }
+        while let Some(at) = connection.in_flight.iter().position(|r| r.written && !r.expects_response) {
+            if let Some(request) = connection.in_flight.remove(at) {
+                complete(node, request, Outcome::Written, done);
+            }
+        }
+    }
+
+    fn of_conn<'c>(
+        by_conn: &BTreeMap<ConnId, i32>,
+        connections: &'c mut BTreeMap<i32, Connection<Purpose<T>>>,
+        conn: ConnId,
+    ) -> Option<(i32, &'c mut Connection<Purpose<T>>)> {
+        let node = *by_conn.get(&conn)?;
+        Some((node, connections.get_mut(&node)?))
+    }
+
+    fn received(&mut self, conn: ConnId, bytes: Bytes, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+        let Some((_, connection)) = Self::of_conn(&self.by_conn, &mut self.connections, conn) else { return };
+        connection.received.push(bytes);
+        connection.last_used_ms = box_.now_ms();
+        // The connection may be given up by what one of its frames says.
+        while let Some((node, connection)) = Self::of_conn(&self.by_conn, &mut self.connections, conn) {
+            match connection.received.next_frame() {
+                Ok(None) => return,
+                Ok(Some(frame)) if self.frame(node, frame, done, box_).is_some() => {}
+                // Not a Kafka peer, or one that answers what nobody asked.
+                Ok(Some(_)) | Err(_) => return self.give_up(node, false, done, box_),
+            }
+        }
+    }
+
+    /// `None` if the frame is not the answer to the oldest request.
+    fn frame(
+        &mut self,
+        node: i32,
+        frame: Bytes,
+        done: &mut Vec<Completion<T>>,
+        box_: &mut Outbox<'_>,
+    ) -> Option<()> {
+        let connection = self.connections.get_mut(&node)?;
+        let correlation_id = i32::from_be_bytes(*frame.first_chunk()?);
+        if connection.in_flight.front()?.correlation_id != correlation_id {
+            return None;
+        }
+        let request = connection.in_flight.pop_front()?;
+        match request.purpose {
+            Purpose::ApiVersions => self.api_versions_answered(node, &frame, request.version, done, box_),
+            Purpose::Metadata(update) => {
+                let (_, response) = wire::decode_response::<MetadataResponse>(&frame, request.version).ok()?;
+                self.metadata_answered(update, response, request.sent_by, box_);
+                Some(())
+            }
+            Purpose::Of(_) => {
+                complete(node, request, Outcome::Response(frame), done);
+                Some(())
+            }
+        }
+    }
+
+    fn api_versions_answered(
+        &mut self,
+        node: i32,
+        frame: &Bytes,
+        asked: i16,
+        done: &mut Vec<Completion<T>>,
+        box_: &mut Outbox<'_>,
+    ) -> Option<()> {
+        // A broker that does not know our version answers in version 0 whatever was asked.
+        let error_code = i16::from_be_bytes(*frame.get(4..)?.first_chunk()?);
+        let version = if error_code == code::UNSUPPORTED_VERSION { 0 } else { asked };
+        let (_, response) = wire::decode_response::<ApiVersionsResponse>(frame, version).ok()?;
+        let connection = self.connections.get_mut(&node)?;
+        let conn = connection.conn()?;
+        if error_code == code::UNSUPPORTED_VERSION && asked > 0 {
+            let named = response.api_keys.iter().find(|api| api.api_key == API_VERSIONS_KEY);
+            let version = named.map_or(0, |api| api.max_version.clamp(0, asked - 1));
+            let cause = connection.changed_by;
+            self.ask_api_versions(node, version, cause, box_);
+            return Some(());
+        }
+        if error_code != code::NONE {
+            self.give_up(node, false, done, box_);
+            return Some(());
+        }
+        connection.versions =
+            response.api_keys.iter().map(|api| (api.api_key, api.min_version, api.max_version)).collect();
+        connection.changed_by = box_.event();
+        connection.ready(conn, &self.backoffs, &mut self.rng);
+        Some(())
+    }
+
+    fn metadata_answered(&mut self, update: Update, response: MetadataResponse, sent_by: EventId, box_: &mut Outbox<'_>) {
+        let now_ms = box_.now_ms();
+        self.update_in_flight = false;
+        if self.rebootstraps && response.error_code == code::REBOOTSTRAP_REQUIRED {
+            // Forces it at the next look.
+            self.update_attempt_since_ms = Some(i64::MIN / 4);
+        } else if response.brokers.is_empty() {
+            self.metadata.failed_update(now_ms);
+        } else {
+            self.metadata.update(update, response, now_ms, box_.event());
+            self.update_attempt_since_ms = None;
+            let brokers = self.metadata.nodes().keys().copied().collect();
+            let topics = self.metadata.topics().keys().cloned().collect();
+            box_.note(&[sent_by], Note::MetadataUpdated { brokers, topics });
+        }
+    }
+
+    fn connect_failed(&mut self, node: i32, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+        self.disconnected(node, false, done, box_);
+        if let Some(connection) = self.connections.get(&node) {
+            box_.note(&[], Note::ConnectionFailed { node_id: node, attempts: connection.attempts() });
+        }
+    }
+
+    /// The connection is no more: its requests end, oldest first, and the metadata is asked for again
+    /// (NetworkClient.processDisconnection).
+    fn disconnected(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+        let now_ms = box_.now_ms();
+        let Some(connection) = self.connections.get_mut(&node) else { return };
+        connection.disconnected(now_ms, &self.backoffs, &mut self.rng);
+        connection.changed_by = box_.event();
+        self.changed_by = box_.event();
+        for request in std::mem::take(&mut connection.in_flight) {
+            match request.purpose {
+                Purpose::Metadata(_) => {
+                    self.metadata.failed_update(now_ms);
+                    self.update_in_flight = false;
+                }
+                Purpose::ApiVersions => {}
+                Purpose::Of(_) => {
+                    let outcome = if timed_out { Outcome::TimedOut } else { Outcome::Disconnected };
+                    complete(node, request, outcome, done);
+                }
+            }
+        }
+        if self.is_update_due(now_ms) {
+            self.metadata.failed_update(now_ms);
+        }
+        self.metadata.request_update();
+    }
+
+    /// Closes the connection ourselves.
+    fn give_up(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+        let Some(connection) = self.connections.get(&node) else { return };
+        let cause = connection.changed_by;
+        match connection.state {
+            State::Disconnected => return,
+            State::Connecting(token) => {
+                self.by_token.remove(&token);
+            }
+            State::CheckingApiVersions(conn) | State::Ready(conn) => {
+                self.by_conn.remove(&conn);
+                box_.emit(&[cause], EffectKind::Close(conn));
+                box_.note(&[cause], Note::Disconnected { conn });
+            }
+        }
+        self.disconnected(node, timed_out, done, box_);
+    }
+
+    /// Lets time act: metadata updates, timed-out connections and requests, rebootstrap. True if something happened
+    /// that callers should look at.
+    pub fn poll(&mut self, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) -> bool {
+        let now_ms = box_.now_ms();
+        let mut acted = self.maybe_update_metadata(box_);
+        let before = done.len();
+        let max_idle_ms = self.max_idle_ms;
+        let late = self.connections.iter().filter(|(_, c)| c.next_timeout_ms(max_idle_ms).is_some_and(|t| t <= now_ms));
+        for node in late.map(|(node, _)| *node).collect::<Vec<_>>() {
+            self.give_up(node, true, done, box_);
+            acted = true;
+        }
+        let since = self.update_attempt_since_ms;
+        if self.rebootstraps && since.is_some_and(|since| now_ms - since > self.rebootstrap_trigger_ms) {
+            for node in self.metadata.nodes().keys().copied().collect::<Vec<_>>() {
+                self.give_up(node, false, done, box_);
+            }
+            self.rebootstrap(box_);
+            acted = true;
+        }
+        acted || done.len() > before
+    }
+
+    fn rebootstrap(&mut self, box_: &mut Outbox<'_>) {
+        self.metadata.rebootstrap();
+        self.metadata.changed_by = box_.event();
+        self.update_attempt_since_ms = Some(box_.now_ms());
+        box_.note(&[self.changed_by], Note::Rebootstrapped);
+    }
+
+    /// Sends a metadata request if one is due, connecting for it if need be (DefaultMetadataUpdater.maybeUpdate).
+    fn maybe_update_metadata(&mut self, box_: &mut Outbox<'_>) -> bool {
+        let now_ms = box_.now_ms();
+        self.look_again_ms = None;
+        if !self.is_update_due(now_ms) {
+            return false;
+        }
+        self.update_attempt_since_ms.get_or_insert(now_ms);
+        let mut acted = false;
+        let mut least_loaded = self.least_loaded(now_ms);
+        // Nobody to ask and no connection left: what we know of the cluster is worth nothing.
+        if self.rebootstraps && least_loaded.node.is_none() && !least_loaded.any_ready {
+            self.rebootstrap(box_);
+            acted = true;
+            least_loaded = self.least_loaded(now_ms);
+        }
+        let again = Some(now_ms.saturating_add(self.reconnect_backoff_ms.max(1)));
+        let Some(node) = least_loaded.node else {
+            self.look_again_ms = again;
+            return acted;
+        };
+        if self.can_send(node, now_ms) {
+            return self.send_metadata_request(node, box_) || acted;
+        }
+        let connecting = |node: &i32| self.connections.get(node).is_some_and(|c| matches!(c.state, State::Connecting(_)));
+        if !self.metadata.nodes().keys().any(connecting) && self.can_connect(node, now_ms) {
+            self.connect(node, box_);
+            acted = true;
+        }
+        self.look_again_ms = again;
+        acted
+    }
+
+    fn send_metadata_request(&mut self, node: i32, box_: &mut Outbox<'_>) -> bool {
+        let (body, update) = self.metadata.next_request(box_.now_ms());
+        let earlier = [self.metadata.changed_by, self.changed_by];
+        let sent = Sent { earlier: &earlier, ..Sent::default() };
+        let result = self
+            .version_for::<MetadataRequest>(node)
+            .and_then(|version| self.send_frame(node, Purpose::Metadata(update), true, version, &body, sent, box_));
+        match result {
+            Ok(()) => self.update_in_flight = true,
+            Err(UnsupportedVersion) => self.metadata.failed_update(box_.now_ms()),
+        }
+        result.is_ok()
+    }
+
+    /// A node for a request that any node can answer.
+    pub fn least_loaded_node(&mut self, now_ms: i64) -> Option<i32> {
+        self.least_loaded(now_ms).node
+    }
+
+    fn least_loaded(&mut self, now_ms: i64) -> LeastLoaded {
+        let nodes: Vec<i32> = self.metadata.nodes().keys().copied().collect();
+        let offset = self.rng.below(nodes.len() as u64) as usize;
+        let mut any_ready = false;
+        let mut least = None;
+        let mut connecting = None;
+        let mut connectable: Option<(i64, i32)> = None;
+        for node in nodes.iter().cycle().skip(offset).take(nodes.len()).copied() {
+            let connection = self.connections.get(&node);
+            any_ready |= connection.is_some_and(|c| c.is_ready(now_ms));
+            if self.can_send(node, now_ms) {
+                let load = connection.map_or(0, |c| c.in_flight.len());
+                if load == 0 {
+                    return LeastLoaded { node: Some(node), any_ready: true };
+                }
+                if least.is_none_or(|(other, _)| load < other) {
+                    least = Some((load, node));
+                }
+            } else if connection.is_some_and(Connection::is_preparing) {
+                connecting = Some(node);
+            } else if self.can_connect(node, now_ms) {
+                let tried = connection.map_or(i64::MIN, |c| c.last_attempt_ms);
+                if connectable.is_none_or(|(other, _)| tried < other) {
+                    connectable = Some((tried, node));
+                }
+            }
+        }
+        let node = least.map(|(_, node)| node).or(connecting).or(connectable.map(|(_, node)| node));
+        LeastLoaded { node, any_ready }
+    }
+
+    /// Honours a quota: nothing goes to the node until then (KIP-219).
+    pub fn throttle(&mut self, node: i32, throttle_time_ms: i32, now_ms: i64) {
+        if let Some(connection) = self.connections.get_mut(&node) {
+            let until = now_ms.saturating_add(throttle_time_ms.into());
+            if throttle_time_ms > 0 && until > connection.throttled_until_ms {
+                connection.throttled_until_ms = until;
+            }
+        }
+    }
+
+    /// What made this node's connection as it is now.
+    pub fn connection_changed_by(&self, node: i32) -> EventId {
+        self.connections.get(&node).map_or_else(EventId::default, |c| c.changed_by)
+    }
+
+    /// Closes every connection; requests in flight are forgotten.
+    pub fn close(&mut self, box_: &mut Outbox<'_>) {
+        for (conn, _) in std::mem::take(&mut self.by_conn) {
+            box_.emit(&[], EffectKind::Close(conn));
+        }
+        self.by_token.clear();
+        self.connections.clear();
+    }
+
+    pub fn next_timeout_ms(&self) -> Option<i64> {
+        let connections = self.connections.values().filter_map(|c| c.next_timeout_ms(self.max_idle_ms));
+        let update = match (self.update_in_flight, self.look_again_ms) {
+            (true, _) => None,
+            (false, Some(again)) => Some(again),
+            (false, None) => Some(self.metadata.next_update_ms()),
+        };
+        let rebootstrap = self.update_attempt_since_ms.filter(|_| self.rebootstraps);
+        let rebootstrap = rebootstrap.map(|since| since.saturating_add(self.rebootstrap_trigger_ms).saturating_add(1));
+        connections.chain(update).chain(rebootstrap).min()
+    }
+}
+
+/// What a request carries besides its body.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sent<'a> {
+    /// The events that it waited for.
+    pub earlier: &'a [EventId],
+    /// The batches in a Produce request.
+    pub batches: &'a [u64],
+    /// Beyond request.timeout.ms.
+    pub extra_timeout_ms: i64,
+}
+
+fn complete<T>(node: i32, request: InFlight<Purpose<T>>, outcome: Outcome, done: &mut Vec<Completion<T>>) {
+    if let Purpose::Of(purpose) = request.purpose {
+        done.push(Completion { purpose, node, version: request.version, outcome, sent_by: request.sent_by });
+    }
+}
+
+fn slice_len(slice: &Slice) -> u64 {
+    match slice {
+        Slice::Bytes(bytes) => bytes.len() as u64,
+        Slice::File(range) => range.len,
+    }
+}
