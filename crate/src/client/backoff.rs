@@ -37,7 +37,9 @@ mod tests {
     fn back_off_doubles_within_a_fifth_and_never_exceeds_its_maximum() {
         let backoff = ExponentialBackoff::new(100, 1000);
         let mut rng = Rng::new(1);
-        for (attempts, low, high) in [(0, 80, 120), (1, 160, 240), (2, 320, 480), (3, 640, 960), (4, 800, 1000), (70, 800, 1000)] {
+        for (attempts, low, high) in
+            [(0, 80, 120), (1, 160, 240), (2, 320, 480), (3, 640, 960), (4, 800, 1000), (70, 800, 1000)]
+        {
             for _ in 0..100 {
                 let ms = backoff.ms(attempts, &mut rng);
                 assert!((low..=high).contains(&ms), "attempt {attempts}: {ms}");

@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::backoff::ExponentialBackoff;
 use super::config::ConnectionConfig;
-use super::exceptions::{self, Retry, code};
 use crate::node::{Address, EventId, Exception, Rng, TopicPartition};
-use crate::wire::Uuid;
-use crate::wire::messages::{MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic};
+use crate::wire::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic};
+use crate::wire::{ErrorCode, Uuid};
 
 /// Long before anything: Kafka counts from 1970 where our monotonic clocks begin at zero.
 const NEVER_MS: i64 = i64::MIN / 4;
@@ -28,6 +27,12 @@ pub(super) struct TopicMetadata {
     /// Zero where the broker gives none.
     pub id: Uuid,
     pub partitions: BTreeMap<i32, PartitionMetadata>,
+}
+
+impl TopicMetadata {
+    pub fn unknown() -> TopicMetadata {
+        TopicMetadata { id: Uuid::ZERO, partitions: BTreeMap::new() }
+    }
 }
 
 /// Whether a request asks only for topics that are new, and which generation of wishes it answers.
@@ -70,7 +75,7 @@ pub(super) struct Metadata {
     /// Bootstrap servers are −1, −2, … in their order.
     nodes: BTreeMap<i32, Address>,
     topics: BTreeMap<String, TopicMetadata>,
-    errors: BTreeMap<String, i16>,
+    errors: BTreeMap<String, ErrorCode>,
     last_seen_leader_epochs: BTreeMap<TopicPartition, i32>,
     /// The topics in use, and until when.
     wanted: BTreeMap<String, i64>,
@@ -157,18 +162,18 @@ impl Metadata {
     }
 
     /// The error that the last response gave for this topic.
-    pub fn error(&self, topic: &str) -> Option<i16> {
+    pub fn error(&self, topic: &str) -> Option<ErrorCode> {
         self.errors.get(topic).copied()
     }
 
     /// What Kafka throws at a caller that waits for this topic: errors that waiting does not cure.
     pub fn exception(&self, topic: &str) -> Option<Exception> {
         match self.error(topic)? {
-            code::TOPIC_AUTHORIZATION_FAILED => Some(Exception {
+            ErrorCode::TOPIC_AUTHORIZATION_FAILED => Some(Exception {
                 class: "TopicAuthorizationException",
                 message: format!("Not authorized to access topics: [{topic}]"),
             }),
-            code::INVALID_TOPIC_EXCEPTION => {
+            ErrorCode::INVALID_TOPIC_EXCEPTION => {
                 Some(Exception { class: "InvalidTopicException", message: format!("Invalid topics: [{topic}]") })
             }
             _ => None,
@@ -246,11 +251,8 @@ impl Metadata {
             && self.idle_ms.is_some()
             && self.last_successful_refresh_ms.saturating_add(self.max_age_ms) > now_ms;
         let topic = |name: &String| MetadataRequestTopic { name: Some(name.clone()), ..Default::default() };
-        let topics = if partial {
-            self.new_topics.iter().map(topic).collect()
-        } else {
-            self.wanted.keys().map(topic).collect()
-        };
+        let topics =
+            if partial { self.new_topics.iter().map(topic).collect() } else { self.wanted.keys().map(topic).collect() };
         let request = MetadataRequest {
             topics: Some(topics),
             allow_auto_topic_creation: self.allow_auto_topic_creation,
@@ -293,9 +295,10 @@ impl Metadata {
             if !self.is_retained(&name, now_ms) {
                 continue;
             }
-            if topic.error_code != code::NONE {
-                self.errors.insert(name.clone(), topic.error_code);
-                self.need_full |= exceptions::retry(topic.error_code) == Retry::RefreshMetadata;
+            let error = ErrorCode(topic.error_code);
+            if error.is_error() {
+                self.errors.insert(name.clone(), error);
+                self.need_full |= error.invalidates_metadata();
                 continue;
             }
             let known = self.take_topic(&name, topic);
@@ -341,7 +344,7 @@ impl Metadata {
                 leader: (partition.leader_id >= 0).then_some(partition.leader_id),
                 leader_epoch: (partition.leader_epoch >= 0).then_some(partition.leader_epoch),
             };
-            self.need_full |= exceptions::retry(partition.error_code) == Retry::RefreshMetadata;
+            self.need_full |= ErrorCode(partition.error_code).invalidates_metadata();
             let key = TopicPartition { topic: name.to_owned(), partition: index };
             let seen = self.last_seen_leader_epochs.get(&key).copied();
             let kept = match (told.leader_epoch, seen) {
@@ -375,7 +378,8 @@ impl Metadata {
         for new in leaders {
             let current = self.last_seen_leader_epochs.get(&new.partition).copied();
             let has_address = self.nodes.contains_key(&new.leader) || nodes.iter().any(|(id, _)| *id == new.leader);
-            if new.leader < 0 || new.leader_epoch < 0 || !has_address || current.is_some_and(|e| new.leader_epoch <= e) {
+            if new.leader < 0 || new.leader_epoch < 0 || !has_address || current.is_some_and(|e| new.leader_epoch <= e)
+            {
                 continue;
             }
             let partitions = self.topics.get_mut(&new.partition.topic).map(|topic| &mut topic.partitions);

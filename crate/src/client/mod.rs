@@ -5,9 +5,22 @@
 //! `metadata` is Metadata, `producer/` KafkaProducer with its accumulator and sender, `consumer/` KafkaConsumer with its
 //! fetcher.
 
+mod backoff;
 pub mod config;
+mod connections;
+mod consumer;
+mod exceptions;
+mod metadata;
+mod network;
+mod outbox;
+mod producer;
 
-use crate::node::{At, Effect, Input, Instant, Node};
+use self::consumer::Consumer;
+use self::outbox::Outbox;
+use self::producer::Producer;
+use crate::node::{At, Effect, Input, Instant, Node, Rng};
+#[cfg(doc)]
+use crate::node::{Command, Reply};
 
 pub use config::{ConfigError, ConsumerConfig, ProducerConfig};
 
@@ -19,33 +32,44 @@ pub struct Client {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Producer(ProducerConfig),
-    Consumer(ConsumerConfig),
+    Producer(Box<Producer>),
+    Consumer(Box<Consumer>),
 }
 
 impl Client {
     /// A producer. `name` becomes the client id where `client.id` is not set; `seed` feeds back-off jitter and the
     /// choice of partitions.
     pub fn producer(name: &str, config: ProducerConfig, seed: u64) -> Client {
-        let _ = (name, seed);
-        Client { kind: Kind::Producer(config) }
+        let client_id = client_id(name, &config.connection.client_id);
+        Client { kind: Kind::Producer(Box::new(Producer::new(client_id, config, &Rng::new(seed)))) }
     }
 
     /// A consumer by assignment.
     pub fn consumer(name: &str, config: ConsumerConfig, seed: u64) -> Client {
-        let _ = (name, seed);
-        Client { kind: Kind::Consumer(config) }
+        let client_id = client_id(name, &config.connection.client_id);
+        Client { kind: Kind::Consumer(Box::new(Consumer::new(client_id, config, &Rng::new(seed)))) }
     }
 }
 
+fn client_id(name: &str, configured: &str) -> String {
+    if configured.is_empty() { name } else { configured }.to_owned()
+}
+
 impl Node for Client {
-    fn handle(&mut self, _at: At, _input: Input, _out: &mut Vec<Effect>) {
-        match &self.kind {
-            Kind::Producer(_) | Kind::Consumer(_) => {}
+    fn handle(&mut self, at: At, input: Input, out: &mut Vec<Effect>) {
+        let mut outbox = Outbox::new(at, out);
+        match &mut self.kind {
+            Kind::Producer(producer) => producer.handle(input, &mut outbox),
+            Kind::Consumer(consumer) => consumer.handle(input, &mut outbox),
         }
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        None
+        let ms = match &self.kind {
+            Kind::Producer(producer) => producer.next_timeout_ms(),
+            Kind::Consumer(consumer) => consumer.next_timeout_ms(),
+        };
+        // Clients count in whole milliseconds; what is overdue is due at once.
+        ms.map(|ms| Instant(u64::try_from(ms).unwrap_or(0).saturating_mul(1000)))
     }
 }

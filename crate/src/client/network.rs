@@ -11,16 +11,15 @@ use bytes::Bytes;
 use super::backoff::ExponentialBackoff;
 use super::config::ConnectionConfig;
 use super::connections::{Backoffs, Connection, InFlight, State};
-use super::exceptions::code;
 use super::metadata::{Metadata, Update};
 use super::outbox::Outbox;
 use crate::disk::Slice;
 use crate::node::{ConnId, ConnectToken, EffectKind, EventId, Input, Note, OpenedBy, Rng};
-use crate::wire::messages::{ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse};
-use crate::wire::{self, Message, RequestHeader};
+use crate::wire::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
+use crate::wire::messages::metadata::{MetadataRequest, MetadataResponse};
+use crate::wire::{self, ApiKey, ErrorCode, Message, RequestHeader};
 
 const SOFTWARE_NAME: &str = "steplog";
-const API_VERSIONS_KEY: i16 = 18;
 
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,13 +148,13 @@ impl<T> Network<T> {
     }
 
     /// Whether a request can go to the node; if not, connects when that may be tried.
-    pub fn ready(&mut self, node: i32, box_: &mut Outbox<'_>) -> bool {
-        let now_ms = box_.now_ms();
+    pub fn ready(&mut self, node: i32, outbox: &mut Outbox<'_>) -> bool {
+        let now_ms = outbox.now_ms();
         if self.is_ready(node, now_ms) {
             return true;
         }
         if self.can_connect(node, now_ms) {
-            self.connect(node, box_);
+            self.connect(node, outbox);
         }
         false
     }
@@ -173,9 +172,9 @@ impl<T> Network<T> {
         self.connections.get(&node).is_none_or(|c| c.can_connect(now_ms))
     }
 
-    fn connect(&mut self, node: i32, box_: &mut Outbox<'_>) {
+    fn connect(&mut self, node: i32, outbox: &mut Outbox<'_>) {
         let Some(address) = self.metadata.nodes().get(&node).cloned() else { return };
-        let now_ms = box_.now_ms();
+        let now_ms = outbox.now_ms();
         let (backoffs, rng) = (self.backoffs, &mut self.rng);
         let connection = self
             .connections
@@ -191,9 +190,9 @@ impl<T> Network<T> {
         self.next_token += 1;
         connection.connecting(token, now_ms);
         let earlier = [connection.changed_by, self.metadata.changed_by, self.changed_by];
-        connection.changed_by = box_.event();
+        connection.changed_by = outbox.event();
         self.by_token.insert(token, node);
-        box_.emit(&earlier, EffectKind::Connect { token, address });
+        outbox.emit(&earlier, EffectKind::Connect { token, address });
     }
 
     /// The highest version of an API that both sides speak.
@@ -216,11 +215,11 @@ impl<T> Network<T> {
         latest: i16,
         build: impl FnOnce(i16) -> M,
         sent: Sent<'_>,
-        box_: &mut Outbox<'_>,
+        outbox: &mut Outbox<'_>,
     ) -> Result<(), UnsupportedVersion> {
         let version = self.version_for::<M>(node)?.min(latest);
         let body = build(version);
-        self.send_frame(node, Purpose::Of(purpose), expects_response, version, &body, sent, box_)
+        self.send_frame(node, Purpose::Of(purpose), expects_response, version, &body, sent, outbox)
     }
 
     fn send_frame<M: Message>(
@@ -231,7 +230,7 @@ impl<T> Network<T> {
         version: i16,
         body: &M,
         sent: Sent<'_>,
-        box_: &mut Outbox<'_>,
+        outbox: &mut Outbox<'_>,
     ) -> Result<(), UnsupportedVersion> {
         let connection = self.connections.get_mut(&node).ok_or(UnsupportedVersion)?;
         let conn = connection.conn().ok_or(UnsupportedVersion)?;
@@ -248,7 +247,7 @@ impl<T> Network<T> {
         // The only failure left is a value that the version cannot carry; we build for the version.
         let chunks = wire::encode_request(&header, body).map_err(|_| UnsupportedVersion)?;
         connection.bytes_sent += chunks.iter().map(slice_len).sum::<u64>();
-        let now_ms = box_.now_ms();
+        let now_ms = outbox.now_ms();
         connection.last_used_ms = now_ms;
         connection.in_flight.push_back(InFlight {
             correlation_id,
@@ -260,56 +259,56 @@ impl<T> Network<T> {
             written: false,
             expects_response,
             purpose,
-            sent_by: box_.event(),
+            sent_by: outbox.event(),
         });
         let mut earlier = sent.earlier.to_vec();
         earlier.push(connection.changed_by);
         let batches = sent.batches.to_vec();
-        box_.note(&earlier, Note::RequestSent { conn, api_key, api_version: version, correlation_id, batches });
-        box_.emit(&earlier, EffectKind::Send { conn, chunks });
+        outbox.note(&earlier, Note::RequestSent { conn, api_key, api_version: version, correlation_id, batches });
+        outbox.emit(&earlier, EffectKind::Send { conn, chunks });
         Ok(())
     }
 
     /// Takes an input of the shell's. Completed requests are appended to `done`.
-    pub fn handle(&mut self, input: Input, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+    pub fn handle(&mut self, input: Input, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
         match input {
-            Input::Opened { conn, by: OpenedBy::Connect(token), .. } => self.opened(conn, token, box_),
+            Input::Opened { conn, by: OpenedBy::Connect(token), .. } => self.opened(conn, token, outbox),
             Input::ConnectFailed { token, .. } => {
                 if let Some(node) = self.by_token.remove(&token) {
-                    self.connect_failed(node, done, box_);
+                    self.connect_failed(node, done, outbox);
                 }
             }
-            Input::Written { conn, up_to } => self.written(conn, up_to, done, box_),
-            Input::Bytes { conn, bytes } => self.received(conn, bytes, done, box_),
+            Input::Written { conn, up_to } => self.written(conn, up_to, done, outbox),
+            Input::Bytes { conn, bytes } => self.received(conn, bytes, done, outbox),
             Input::Closed { conn, .. } => {
                 if let Some(node) = self.by_conn.remove(&conn) {
-                    box_.note(&[], Note::Disconnected { conn });
-                    self.disconnected(node, false, done, box_);
+                    outbox.note(&[], Note::Disconnected { conn });
+                    self.disconnected(node, false, done, outbox);
                 }
             }
             _ => {}
         }
     }
 
-    fn opened(&mut self, conn: ConnId, token: ConnectToken, box_: &mut Outbox<'_>) {
+    fn opened(&mut self, conn: ConnId, token: ConnectToken, outbox: &mut Outbox<'_>) {
         let node = self.by_token.remove(&token);
         let Some((node, connection)) = node.and_then(|node| Some((node, self.connections.get_mut(&node)?))) else {
             // Given up in the meantime.
-            return box_.emit(&[], EffectKind::Close(conn));
+            return outbox.emit(&[], EffectKind::Close(conn));
         };
         if connection.state != State::Connecting(token) {
-            return box_.emit(&[], EffectKind::Close(conn));
+            return outbox.emit(&[], EffectKind::Close(conn));
         }
         let connect_event = connection.changed_by;
         connection.checking_api_versions(conn, &self.backoffs, &mut self.rng);
         self.by_conn.insert(conn, node);
-        self.ask_api_versions(node, ApiVersionsRequest::SCHEMA.last_version, connect_event, box_);
+        self.ask_api_versions(node, ApiVersionsRequest::SCHEMA.last_version, connect_event, outbox);
         if let Some(connection) = self.connections.get_mut(&node) {
-            connection.changed_by = box_.event();
+            connection.changed_by = outbox.event();
         }
     }
 
-    fn ask_api_versions(&mut self, node: i32, version: i16, cause: EventId, box_: &mut Outbox<'_>) {
+    fn ask_api_versions(&mut self, node: i32, version: i16, cause: EventId, outbox: &mut Outbox<'_>) {
         let body = ApiVersionsRequest {
             client_software_name: SOFTWARE_NAME.to_owned(),
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -317,12 +316,12 @@ impl<T> Network<T> {
         };
         let sent = Sent { earlier: &[cause], ..Sent::default() };
         // A connection is there and the version is ours: nothing to fail.
-        let _ = self.send_frame(node, Purpose::ApiVersions, true, version, &body, sent, box_);
+        let _ = self.send_frame(node, Purpose::ApiVersions, true, version, &body, sent, outbox);
     }
 
-    fn written(&mut self, conn: ConnId, up_to: u64, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+    fn written(&mut self, conn: ConnId, up_to: u64, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
         let Some((node, connection)) = Self::of_conn(&self.by_conn, &mut self.connections, conn) else { return };
-        connection.last_used_ms = box_.now_ms();
+        connection.last_used_ms = outbox.now_ms();
         for request in connection.in_flight.iter_mut().filter(|request| request.ends_at <= up_to) {
             request.written = true;
         }
@@ -342,29 +341,27 @@ impl<T> Network<T> {
         Some((node, connections.get_mut(&node)?))
     }
 
-    fn received(&mut self, conn: ConnId, bytes: Bytes, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+    fn received(&mut self, conn: ConnId, bytes: Bytes, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
         let Some((_, connection)) = Self::of_conn(&self.by_conn, &mut self.connections, conn) else { return };
         connection.received.push(bytes);
-        connection.last_used_ms = box_.now_ms();
+        connection.last_used_ms = outbox.now_ms();
         // The connection may be given up by what one of its frames says.
         while let Some((node, connection)) = Self::of_conn(&self.by_conn, &mut self.connections, conn) {
             match connection.received.next_frame() {
                 Ok(None) => return,
-                Ok(Some(frame)) if self.frame(node, frame, done, box_).is_some() => {}
-                // Not a Kafka peer, or one that answers what nobody asked.
-                Ok(Some(_)) | Err(_) => return self.give_up(node, false, done, box_),
+                Ok(Some(frame)) => match self.frame(node, frame, done, outbox) {
+                    Some(()) => {}
+                    // One that answers what nobody asked, or not as asked.
+                    None => return self.give_up(node, false, done, outbox),
+                },
+                // Not a Kafka peer.
+                Err(_) => return self.give_up(node, false, done, outbox),
             }
         }
     }
 
     /// `None` if the frame is not the answer to the oldest request.
-    fn frame(
-        &mut self,
-        node: i32,
-        frame: Bytes,
-        done: &mut Vec<Completion<T>>,
-        box_: &mut Outbox<'_>,
-    ) -> Option<()> {
+    fn frame(&mut self, node: i32, frame: Bytes, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) -> Option<()> {
         let connection = self.connections.get_mut(&node)?;
         let correlation_id = i32::from_be_bytes(*frame.first_chunk()?);
         if connection.in_flight.front()?.correlation_id != correlation_id {
@@ -372,10 +369,16 @@ impl<T> Network<T> {
         }
         let request = connection.in_flight.pop_front()?;
         match request.purpose {
-            Purpose::ApiVersions => self.api_versions_answered(node, &frame, request.version, done, box_),
+            Purpose::ApiVersions => self.api_versions_answered(node, &frame, request.version, done, outbox),
             Purpose::Metadata(update) => {
-                let (_, response) = wire::decode_response::<MetadataResponse>(&frame, request.version).ok()?;
-                self.metadata_answered(update, response, request.sent_by, box_);
+                self.update_in_flight = false;
+                match wire::decode_response::<MetadataResponse>(&frame, request.version) {
+                    Ok((_, response)) => self.metadata_answered(update, response, request.sent_by, outbox),
+                    Err(_) => {
+                        self.metadata.failed_update(outbox.now_ms());
+                        return None;
+                    }
+                }
                 Some(())
             }
             Purpose::Of(_) => {
@@ -391,64 +394,69 @@ impl<T> Network<T> {
         frame: &Bytes,
         asked: i16,
         done: &mut Vec<Completion<T>>,
-        box_: &mut Outbox<'_>,
+        outbox: &mut Outbox<'_>,
     ) -> Option<()> {
         // A broker that does not know our version answers in version 0 whatever was asked.
-        let error_code = i16::from_be_bytes(*frame.get(4..)?.first_chunk()?);
-        let version = if error_code == code::UNSUPPORTED_VERSION { 0 } else { asked };
+        let error = ErrorCode(i16::from_be_bytes(*frame.get(4..)?.first_chunk()?));
+        let version = if error == ErrorCode::UNSUPPORTED_VERSION { 0 } else { asked };
         let (_, response) = wire::decode_response::<ApiVersionsResponse>(frame, version).ok()?;
         let connection = self.connections.get_mut(&node)?;
         let conn = connection.conn()?;
-        if error_code == code::UNSUPPORTED_VERSION && asked > 0 {
-            let named = response.api_keys.iter().find(|api| api.api_key == API_VERSIONS_KEY);
+        if error == ErrorCode::UNSUPPORTED_VERSION && asked > 0 {
+            let named = response.api_keys.iter().find(|api| api.api_key == ApiKey::API_VERSIONS.0);
             let version = named.map_or(0, |api| api.max_version.clamp(0, asked - 1));
             let cause = connection.changed_by;
-            self.ask_api_versions(node, version, cause, box_);
+            self.ask_api_versions(node, version, cause, outbox);
             return Some(());
         }
-        if error_code != code::NONE {
-            self.give_up(node, false, done, box_);
+        if error.is_error() {
+            self.give_up(node, false, done, outbox);
             return Some(());
         }
         connection.versions =
             response.api_keys.iter().map(|api| (api.api_key, api.min_version, api.max_version)).collect();
-        connection.changed_by = box_.event();
+        connection.changed_by = outbox.event();
         connection.ready(conn, &self.backoffs, &mut self.rng);
         Some(())
     }
 
-    fn metadata_answered(&mut self, update: Update, response: MetadataResponse, sent_by: EventId, box_: &mut Outbox<'_>) {
-        let now_ms = box_.now_ms();
-        self.update_in_flight = false;
-        if self.rebootstraps && response.error_code == code::REBOOTSTRAP_REQUIRED {
+    fn metadata_answered(
+        &mut self,
+        update: Update,
+        response: MetadataResponse,
+        sent_by: EventId,
+        outbox: &mut Outbox<'_>,
+    ) {
+        let now_ms = outbox.now_ms();
+        if self.rebootstraps && ErrorCode(response.error_code) == ErrorCode::REBOOTSTRAP_REQUIRED {
             // Forces it at the next look.
             self.update_attempt_since_ms = Some(i64::MIN / 4);
         } else if response.brokers.is_empty() {
             self.metadata.failed_update(now_ms);
         } else {
-            self.metadata.update(update, response, now_ms, box_.event());
+            self.metadata.update(update, response, now_ms, outbox.event());
             self.update_attempt_since_ms = None;
             let brokers = self.metadata.nodes().keys().copied().collect();
             let topics = self.metadata.topics().keys().cloned().collect();
-            box_.note(&[sent_by], Note::MetadataUpdated { brokers, topics });
+            outbox.note(&[sent_by], Note::MetadataUpdated { brokers, topics });
         }
     }
 
-    fn connect_failed(&mut self, node: i32, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
-        self.disconnected(node, false, done, box_);
+    fn connect_failed(&mut self, node: i32, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
+        self.disconnected(node, false, done, outbox);
         if let Some(connection) = self.connections.get(&node) {
-            box_.note(&[], Note::ConnectionFailed { node_id: node, attempts: connection.attempts() });
+            outbox.note(&[], Note::ConnectionFailed { node_id: node, attempts: connection.attempts() });
         }
     }
 
     /// The connection is no more: its requests end, oldest first, and the metadata is asked for again
     /// (NetworkClient.processDisconnection).
-    fn disconnected(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
-        let now_ms = box_.now_ms();
+    fn disconnected(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
+        let now_ms = outbox.now_ms();
         let Some(connection) = self.connections.get_mut(&node) else { return };
         connection.disconnected(now_ms, &self.backoffs, &mut self.rng);
-        connection.changed_by = box_.event();
-        self.changed_by = box_.event();
+        connection.changed_by = outbox.event();
+        self.changed_by = outbox.event();
         for request in std::mem::take(&mut connection.in_flight) {
             match request.purpose {
                 Purpose::Metadata(_) => {
@@ -469,7 +477,7 @@ impl<T> Network<T> {
     }
 
     /// Closes the connection ourselves.
-    fn give_up(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) {
+    pub fn give_up(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
         let Some(connection) = self.connections.get(&node) else { return };
         let cause = connection.changed_by;
         match connection.state {
@@ -479,46 +487,47 @@ impl<T> Network<T> {
             }
             State::CheckingApiVersions(conn) | State::Ready(conn) => {
                 self.by_conn.remove(&conn);
-                box_.emit(&[cause], EffectKind::Close(conn));
-                box_.note(&[cause], Note::Disconnected { conn });
+                outbox.emit(&[cause], EffectKind::Close(conn));
+                outbox.note(&[cause], Note::Disconnected { conn });
             }
         }
-        self.disconnected(node, timed_out, done, box_);
+        self.disconnected(node, timed_out, done, outbox);
     }
 
     /// Lets time act: metadata updates, timed-out connections and requests, rebootstrap. True if something happened
-    /// that callers should look at.
-    pub fn poll(&mut self, done: &mut Vec<Completion<T>>, box_: &mut Outbox<'_>) -> bool {
-        let now_ms = box_.now_ms();
-        let mut acted = self.maybe_update_metadata(box_);
+    /// that callers should look at. `first`: for the first time in this call of `handle`; an update that found no node
+    /// is not tried again at once.
+    pub fn poll(&mut self, first: bool, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) -> bool {
+        let now_ms = outbox.now_ms();
+        let mut acted = (first || self.look_again_ms.is_none()) && self.maybe_update_metadata(outbox);
         let before = done.len();
         let max_idle_ms = self.max_idle_ms;
         let late = self.connections.iter().filter(|(_, c)| c.next_timeout_ms(max_idle_ms).is_some_and(|t| t <= now_ms));
         for node in late.map(|(node, _)| *node).collect::<Vec<_>>() {
-            self.give_up(node, true, done, box_);
+            self.give_up(node, true, done, outbox);
             acted = true;
         }
         let since = self.update_attempt_since_ms;
         if self.rebootstraps && since.is_some_and(|since| now_ms - since > self.rebootstrap_trigger_ms) {
             for node in self.metadata.nodes().keys().copied().collect::<Vec<_>>() {
-                self.give_up(node, false, done, box_);
+                self.give_up(node, false, done, outbox);
             }
-            self.rebootstrap(box_);
+            self.rebootstrap(outbox);
             acted = true;
         }
         acted || done.len() > before
     }
 
-    fn rebootstrap(&mut self, box_: &mut Outbox<'_>) {
+    fn rebootstrap(&mut self, outbox: &mut Outbox<'_>) {
         self.metadata.rebootstrap();
-        self.metadata.changed_by = box_.event();
-        self.update_attempt_since_ms = Some(box_.now_ms());
-        box_.note(&[self.changed_by], Note::Rebootstrapped);
+        self.metadata.changed_by = outbox.event();
+        self.update_attempt_since_ms = Some(outbox.now_ms());
+        outbox.note(&[self.changed_by], Note::Rebootstrapped);
     }
 
     /// Sends a metadata request if one is due, connecting for it if need be (DefaultMetadataUpdater.maybeUpdate).
-    fn maybe_update_metadata(&mut self, box_: &mut Outbox<'_>) -> bool {
-        let now_ms = box_.now_ms();
+    fn maybe_update_metadata(&mut self, outbox: &mut Outbox<'_>) -> bool {
+        let now_ms = outbox.now_ms();
         self.look_again_ms = None;
         if !self.is_update_due(now_ms) {
             return false;
@@ -528,7 +537,7 @@ impl<T> Network<T> {
         let mut least_loaded = self.least_loaded(now_ms);
         // Nobody to ask and no connection left: what we know of the cluster is worth nothing.
         if self.rebootstraps && least_loaded.node.is_none() && !least_loaded.any_ready {
-            self.rebootstrap(box_);
+            self.rebootstrap(outbox);
             acted = true;
             least_loaded = self.least_loaded(now_ms);
         }
@@ -538,27 +547,28 @@ impl<T> Network<T> {
             return acted;
         };
         if self.can_send(node, now_ms) {
-            return self.send_metadata_request(node, box_) || acted;
+            return self.send_metadata_request(node, outbox) || acted;
         }
-        let connecting = |node: &i32| self.connections.get(node).is_some_and(|c| matches!(c.state, State::Connecting(_)));
+        let connecting =
+            |node: &i32| self.connections.get(node).is_some_and(|c| matches!(c.state, State::Connecting(_)));
         if !self.metadata.nodes().keys().any(connecting) && self.can_connect(node, now_ms) {
-            self.connect(node, box_);
+            self.connect(node, outbox);
             acted = true;
         }
         self.look_again_ms = again;
         acted
     }
 
-    fn send_metadata_request(&mut self, node: i32, box_: &mut Outbox<'_>) -> bool {
-        let (body, update) = self.metadata.next_request(box_.now_ms());
+    fn send_metadata_request(&mut self, node: i32, outbox: &mut Outbox<'_>) -> bool {
+        let (body, update) = self.metadata.next_request(outbox.now_ms());
         let earlier = [self.metadata.changed_by, self.changed_by];
         let sent = Sent { earlier: &earlier, ..Sent::default() };
         let result = self
             .version_for::<MetadataRequest>(node)
-            .and_then(|version| self.send_frame(node, Purpose::Metadata(update), true, version, &body, sent, box_));
+            .and_then(|version| self.send_frame(node, Purpose::Metadata(update), true, version, &body, sent, outbox));
         match result {
             Ok(()) => self.update_in_flight = true,
-            Err(UnsupportedVersion) => self.metadata.failed_update(box_.now_ms()),
+            Err(UnsupportedVersion) => self.metadata.failed_update(outbox.now_ms()),
         }
         result.is_ok()
     }
@@ -615,9 +625,9 @@ impl<T> Network<T> {
     }
 
     /// Closes every connection; requests in flight are forgotten.
-    pub fn close(&mut self, box_: &mut Outbox<'_>) {
+    pub fn close(&mut self, outbox: &mut Outbox<'_>) {
         for (conn, _) in std::mem::take(&mut self.by_conn) {
-            box_.emit(&[], EffectKind::Close(conn));
+            outbox.emit(&[], EffectKind::Close(conn));
         }
         self.by_token.clear();
         self.connections.clear();

@@ -50,7 +50,11 @@ pub(super) struct Accumulator {
 /// What `append` did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Appended {
-    In { batch: BatchId, partition: TopicPartition, is_new: bool },
+    In {
+        batch: BatchId,
+        partition: TopicPartition,
+        is_new: bool,
+    },
     /// That many bytes of buffer.memory are needed first.
     NeedsMemory(u64),
 }
@@ -72,7 +76,10 @@ impl Accumulator {
             delivery_timeout_ms: config.delivery_timeout_ms,
             adaptive: config.adaptive_partitioning,
             availability_timeout_ms: config.partition_availability_timeout_ms,
-            backoff: ExponentialBackoff::new(config.connection.retry_backoff_ms, config.connection.retry_backoff_max_ms),
+            backoff: ExponentialBackoff::new(
+                config.connection.retry_backoff_ms,
+                config.connection.retry_backoff_max_ms,
+            ),
             rng,
             memory: BufferPool::new(u64::try_from(config.buffer_memory).unwrap_or(0)),
             batches: BTreeMap::new(),
@@ -252,7 +259,9 @@ impl Accumulator {
         let of_node: Vec<TopicPartition> = metadata
             .topics()
             .iter()
-            .flat_map(|(topic, known)| known.partitions.iter().map(move |(index, partition)| (topic, *index, partition)))
+            .flat_map(|(topic, known)| {
+                known.partitions.iter().map(move |(index, partition)| (topic, *index, partition))
+            })
             .filter(|(_, _, partition)| partition.leader == Some(node))
             .map(|(topic, index, _)| TopicPartition { topic: topic.clone(), partition: index })
             .collect();
@@ -266,7 +275,8 @@ impl Accumulator {
             if self.muted.contains(partition) {
                 continue;
             }
-            let queue = self.topics.get_mut(&partition.topic).and_then(|topic| topic.partitions.get_mut(&partition.partition));
+            let queue =
+                self.topics.get_mut(&partition.topic).and_then(|topic| topic.partitions.get_mut(&partition.partition));
             let Some(queue) = queue else { continue };
             let Some(batch) = queue.front().and_then(|id| self.batches.get_mut(id)) else { continue };
             batch.update_leader_epoch(metadata.partition(partition).and_then(|known| known.leader_epoch));
@@ -318,7 +328,8 @@ impl Accumulator {
     /// and queues them. Gives the ids of the new batches.
     pub fn split(&mut self, id: BatchId, mut idempotence: Option<&mut Idempotence>, event: EventId) -> Vec<BatchId> {
         let Some(big) = self.batches.get_mut(&id) else { return Vec::new() };
-        let target = if big.is_split { (big.max_record_size as u64).max(big.size_in_bytes() / 2) } else { self.batch_size };
+        let target =
+            if big.is_split { (big.max_record_size as u64).max(big.size_in_bytes() / 2) } else { self.batch_size };
         let (partition, created_ms, producer) = (big.partition.clone(), big.created_ms, big.producer);
         let waiters = std::mem::take(&mut big.waiters);
         let bytes = big.close();

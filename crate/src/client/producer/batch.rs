@@ -43,6 +43,8 @@ pub(super) struct ProducerBatch {
     pub allocated: u64,
     pub max_record_size: usize,
     pub producer: ProducerIdentity,
+    /// Sequences began again since the batch was last sent.
+    pub sequence_was_reset: bool,
     content: Content,
     write_limit: usize,
     takes_no_more: bool,
@@ -75,6 +77,7 @@ impl ProducerBatch {
             allocated: 0,
             max_record_size: 0,
             producer: ProducerIdentity::NONE,
+            sequence_was_reset: false,
             content: Content::Open(BatchBuilder::new()),
             write_limit,
             takes_no_more: false,
@@ -141,6 +144,7 @@ impl ProducerBatch {
             && let Ok(mut batch) = Batch::new(bytes.to_vec())
         {
             batch.set_producer(producer);
+            self.sequence_was_reset = true;
             self.content = Content::Closed(batch.into_bytes().into());
         }
     }
@@ -148,6 +152,7 @@ impl ProducerBatch {
     /// The batch's bytes; it takes no more records from now on.
     pub fn close(&mut self) -> Bytes {
         self.takes_no_more = true;
+        self.sequence_was_reset = false;
         if let Content::Open(builder) = &mut self.content {
             self.content = Content::Closed(std::mem::take(builder).build(self.producer));
         }

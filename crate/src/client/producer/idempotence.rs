@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::accumulator::Accumulator;
 use super::batch::{BatchId, ProducerBatch};
-use crate::client::exceptions::{self, code};
 use crate::node::{Exception, TopicPartition};
 use crate::record::{NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdentity, add_to_sequence};
+use crate::wire::ErrorCode;
 
 /// A producer's incarnation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +113,8 @@ impl Idempotence {
         }
         if !batch.has_sequence() {
             // No new sequences while batches of the old epoch are in flight, nor behind one of unknown fate.
-            return self.has_in_flight(partition) && self.is_stale(partition) || self.unresolved.contains_key(partition);
+            return self.has_in_flight(partition) && self.is_stale(partition)
+                || self.unresolved.contains_key(partition);
         }
         let first = self.partitions.get(partition).and_then(|entry| entry.in_flight.keys().next());
         first.is_some_and(|(_, sequence)| *sequence != batch.producer.base_sequence)
@@ -237,22 +238,21 @@ impl Idempotence {
     }
 
     /// Whether a refused batch may be sent again (TransactionManager.canRetry).
-    pub fn can_retry(&mut self, batch: &ProducerBatch, error_code: i16, log_start_offset: i64) -> bool {
+    pub fn can_retry(&mut self, batch: &ProducerBatch, error: ErrorCode, log_start_offset: i64) -> bool {
         let partition = &batch.partition;
-        match error_code {
-            code::UNKNOWN_PRODUCER_ID => {
-                // With an unknown log start, and for a batch of an older incarnation, trying again is enough.
-                if log_start_offset != -1 && key(batch).0 == self.id {
+        match error {
+            ErrorCode::UNKNOWN_PRODUCER_ID => {
+                // Without a log start the broker knows too little; a rewritten batch needs no second bump.
+                if log_start_offset != -1 && !batch.sequence_was_reset {
                     self.request_bump(partition);
                 }
                 true
             }
-            code::OUT_OF_ORDER_SEQUENCE_NUMBER => {
+            ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => {
                 let unresolved = self.unresolved.get(partition).copied();
                 let is_next = self.is_next_sequence(partition, batch.producer.base_sequence);
-                let entry_id = self.partitions.get(partition).map_or(ProducerIdAndEpoch::NONE, |entry| entry.id);
-                if key(batch).0 != entry_id || unresolved.is_none() && !is_next {
-                    // Its predecessor is still on its way, or it belongs to an older epoch.
+                if unresolved.is_none() && (batch.sequence_was_reset || !is_next) {
+                    // Its predecessor is still on its way.
                     return true;
                 }
                 if unresolved.is_none_or(|next| next == batch.producer.base_sequence) {
@@ -260,7 +260,7 @@ impl Idempotence {
                 }
                 true
             }
-            _ => exceptions::is_retriable(error_code),
+            _ => error.is_retriable(),
         }
     }
 

@@ -149,7 +149,8 @@ mod tests {
     }
 
     fn topic(leaders: &[Option<i32>]) -> TopicMetadata {
-        let partition = |(i, leader): (i32, &Option<i32>)| (i, PartitionMetadata { leader: *leader, leader_epoch: None });
+        let partition =
+            |(i, leader): (i32, &Option<i32>)| (i, PartitionMetadata { leader: *leader, leader_epoch: None });
         TopicMetadata { id: Uuid::ZERO, partitions: (0..).zip(leaders).map(partition).collect::<BTreeMap<_, _>>() }
     }
 
