@@ -13,8 +13,8 @@ mod records;
 mod varint;
 
 pub use batch::*;
-pub use batches::{BatchError, Batches};
-pub use builder::{BatchBuilder, ProducerIdentity, one_record_size_upper_bound, record_size};
+pub use batches::{BatchError, Batches, MIN_RECORD_OVERHEAD};
+pub use builder::{BatchBuilder, HeaderRef, ProducerIdentity, one_record_size_upper_bound, record_size};
 pub use control::{ControlRecordType, EndTransactionMarker, end_transaction_marker_batch};
 pub use records::{Headers, Record, RecordError, Records};
 pub use varint::{put_uvarint, put_varlong, read_uvarint, read_varint, read_varlong, size_of_varint, size_of_varlong};
