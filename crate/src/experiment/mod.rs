@@ -6,14 +6,18 @@
 //! Out: commands for named clients, and a report. It knows the simulator, and no socket, file or clock.
 
 pub mod expression;
+mod lab;
 mod measures;
+mod member;
 pub mod program;
 mod report;
 mod runner;
 mod schema;
 pub mod syntax;
 
+pub use lab::{Cold, Lab};
 pub use measures::*;
+pub use member::{BadConfig, Member};
 pub use report::{Judged, Ran, Report};
 pub use runner::{Order, Programs};
 pub use schema::*;

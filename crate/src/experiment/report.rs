@@ -26,7 +26,7 @@ pub struct Judged {
     /// `None` if what it needs was not measured.
     pub value: Option<Value>,
     pub expected: Expected,
-    /// `None` for timing facts, and while the run has not come to its end.
+    /// `None` for timing facts, and in a run that was stopped before its end.
     pub holds: Option<bool>,
     pub book: Option<Value>,
 }
@@ -38,15 +38,15 @@ pub struct Ran {
     pub place: Place,
     pub trace_hash: u64,
     pub elapsed: Duration,
-    /// All programs came to their end. Before that nothing is judged.
-    pub ended: bool,
+    /// False for a run that was stopped on purpose before its end: then nothing is judged.
+    pub judged: bool,
 }
 
 impl Report {
     pub fn of(experiment: &Experiment, measures: &Measures, ran: Ran) -> Report {
         let judge = |fact: &super::Fact| {
             let value = fact.is.value(measures);
-            let judged = ran.ended && fact.kind == FactKind::Structural;
+            let judged = ran.judged && fact.kind == FactKind::Structural;
             let holds = judged.then(|| value.as_ref().is_some_and(|value| fact.expected.holds(value)));
             Judged {
                 name: fact.name.clone(),

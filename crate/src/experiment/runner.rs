@@ -28,6 +28,8 @@ pub struct Order {
     pub client: usize,
     pub call: CallId,
     pub command: Command,
+    /// The line that gives it; `None` during the warm-up.
+    pub line: Option<u32>,
 }
 
 /// The programs of an experiment, each somewhere in its lines.
@@ -246,7 +248,7 @@ impl Programs {
 
     fn order(&mut self, client: usize, command: Command, out: &mut Vec<Order>) -> CallId {
         let call = self.clients.get_mut(client).map_or(CallId(0), Running::new_call);
-        out.push(Order { client, call, command });
+        out.push(Order { client, call, command, line: self.line_of(client) });
         call
     }
 }

@@ -100,6 +100,8 @@ pub struct Topic {
 pub struct Links {
     /// One way.
     pub delay: Duration,
+    /// Up to this much more, drawn for each write.
+    pub jitter: Duration,
     /// Bandwidth each way; 0 is unlimited.
     pub bytes_per_second: u64,
 }

@@ -20,7 +20,7 @@ fn experiment(program: &str) -> Arc<Experiment> {
         opening: Opening { at: Duration::ZERO, question: text(), asks: Vec::new() },
         cluster: Cluster { nodes: Vec::new() },
         topics: Vec::new(),
-        links: Links { delay: Duration::ZERO, bytes_per_second: 0 },
+        links: Links { delay: Duration::ZERO, jitter: Duration::ZERO, bytes_per_second: 0 },
         clients: vec![client("P", ClientKind::Producer), client("C", ClientKind::Consumer)],
         programs: vec![
             parse("P", program, &names).unwrap(),
@@ -47,7 +47,9 @@ fn the_next_turn_starts_so_long_after_the_last_send_returned() {
     let mut programs = Programs::new(experiment("repeat 2 every 20 ms:\n  send(t, v{i})\n    on ok: told += 1"));
     let mut out = Vec::new();
     programs.begin(Instant(1_000), &mut out);
-    let [Order { client: 0, call, command: Command::Send(record) }] = &out[..] else { panic!("{out:?}") };
+    let [Order { client: 0, call, command: Command::Send(record), line: Some(1) }] = &out[..] else {
+        panic!("{out:?}")
+    };
     assert_eq!(record.value.as_deref(), Some(&b"v0"[..]));
     assert_eq!(programs.next_timeout(), None, "send() has not returned");
     let (call, mut out) = (*call, Vec::new());

@@ -1,0 +1,313 @@
+//! An experiment in the simulator: a world and the programs above it, stepped event by event.
+//!
+//! In: an experiment, a seed, the reader's faults. Out: events (through a trace), measures and a report. Page and
+//! `steplog run` both drive this, so their traces are one.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::member::{BadConfig, Member};
+use super::{Experiment, Fault, Order, Place, Programs, Ran, Report};
+use crate::node::{Causes, Duration, EventId, Instant};
+use crate::sim::{self, Change, LinkSpec, ProcessId, ProcessSpec, Replayable, Stepped, Trace, World, WorldSetup};
+
+/// A run that has not ended by then never will: ten minutes of cluster time.
+const RUN_MAX: Duration = Duration::from_ms(600_000);
+
+/// A cluster that has not warmed up by then never will.
+const WARM_UP_MAX: Duration = Duration::from_ms(60_000);
+
+#[derive(Clone)]
+pub struct Lab {
+    world: World<Member>,
+    programs: Programs,
+    seed: u64,
+    /// Node id → its process.
+    servers: BTreeMap<i32, ProcessId>,
+    /// Parallel to [`Experiment::clients`].
+    clients: Vec<ProcessId>,
+    phase: Phase,
+    /// Commands whose line the program is about to reach, in order.
+    at_their_line: VecDeque<Order>,
+    /// The wake-up that waits in the world's queue.
+    woken_at: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// So many servers do not serve yet.
+    Servers(usize),
+    /// So many clients have not started yet.
+    Clients(usize),
+    WarmUp,
+    Run,
+}
+
+/// The cluster did not come up: what was missing, or which program's call failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cold(pub String);
+
+impl std::fmt::Display for Cold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the cluster did not warm up: {}", self.0)
+    }
+}
+
+impl std::error::Error for Cold {}
+
+impl Lab {
+    /// A cluster before its first event. `seed` replaces the experiment's own.
+    pub fn new(experiment: Arc<Experiment>, seed: Option<u64>) -> Result<Lab, BadConfig> {
+        let seed = seed.unwrap_or(experiment.seed);
+        let links = &experiment.links;
+        let link = LinkSpec {
+            delay: links.delay,
+            jitter: links.jitter,
+            bytes_per_second: links.bytes_per_second,
+            ..LinkSpec::default()
+        };
+        let mut world = World::new(WorldSetup { link, ..WorldSetup::seeded(seed) });
+        let mut servers = BTreeMap::new();
+        for node in &experiment.cluster.nodes {
+            let process = world.add(ProcessSpec::named(&node.host()), Member::server(&experiment, node)?);
+            servers.insert(node.id, process);
+            world.fault(Instant::ZERO, sim::Fault::Start { process, boot: Duration::ZERO }, None);
+        }
+        let mut clients = Vec::new();
+        for client in &experiment.clients {
+            clients.push(world.add(ProcessSpec::named(&client.name), Member::client(&experiment, client)?));
+        }
+        Ok(Lab {
+            phase: Phase::Servers(servers.len()),
+            programs: Programs::new(experiment),
+            world,
+            seed,
+            servers,
+            clients,
+            at_their_line: VecDeque::new(),
+            woken_at: None,
+        })
+    }
+
+    /// Runs to t = 0: every node serves, topics exist, producers know them. What follows is the first send.
+    pub fn warm_up(&mut self, trace: &mut dyn Trace) -> Result<(), Cold> {
+        let limit = Instant::ZERO + WARM_UP_MAX;
+        while self.phase != Phase::Run {
+            if let Some(failure) = self.programs.measures().failures.first() {
+                return Err(Cold(format!("{}: {}", failure.client, failure.what)));
+            }
+            let Some(stepped) = self.world.step_until(limit, trace) else {
+                return Err(Cold(format!("{} s passed in {:?}", WARM_UP_MAX.as_ms() / 1000, self.phase)));
+            };
+            self.follow(stepped);
+        }
+        Ok(())
+    }
+
+    pub fn experiment(&self) -> &Arc<Experiment> {
+        self.programs.experiment()
+    }
+
+    pub fn world(&self) -> &World<Member> {
+        &self.world
+    }
+
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Node id → its process.
+    pub fn servers(&self) -> &BTreeMap<i32, ProcessId> {
+        &self.servers
+    }
+
+    /// Parallel to [`Experiment::clients`].
+    pub fn clients(&self) -> &[ProcessId] {
+        &self.clients
+    }
+
+    /// t = 0; `None` during the warm-up.
+    pub fn begun(&self) -> Option<Instant> {
+        self.programs.begun()
+    }
+
+    /// Cluster time since t = 0.
+    pub fn elapsed(&self) -> Duration {
+        self.begun().map_or(Duration::ZERO, |begun| self.world.now().since(begun))
+    }
+
+    /// Runs until the programs have ended, or until so much of cluster time has passed.
+    pub fn run(&mut self, until: Option<Duration>, trace: &mut dyn Trace) {
+        let limit = self.begun().unwrap_or(self.world.now()) + until.unwrap_or(RUN_MAX).min(RUN_MAX);
+        while !self.programs.ended() {
+            match self.world.step_until(limit, trace) {
+                Some(stepped) => self.follow(stepped),
+                None => return,
+            }
+        }
+    }
+
+    /// What is true now. A run that was stopped on purpose is not `judged`.
+    pub fn report(&self, place: Place, judged: bool) -> Report {
+        let ran = Ran {
+            seed: self.seed,
+            place,
+            trace_hash: self.world.trace_hash().value(),
+            elapsed: self.elapsed(),
+            judged,
+        };
+        Report::of(self.experiment(), self.programs.measures(), ran)
+    }
+
+    fn node_of(&self, process: ProcessId) -> Option<i32> {
+        self.servers.iter().find(|(_, server)| **server == process).map(|(node, _)| *node)
+    }
+
+    /// Hands what an event brought to the programs, and what they want to the world.
+    fn follow(&mut self, stepped: Stepped) {
+        let Stepped { event, at, replies, change } = stepped;
+        let mut orders = Vec::new();
+        for (process, call, reply) in replies {
+            if let Some(client) = self.clients.iter().position(|client| *client == process) {
+                self.programs.reply(at, client, call, &reply, &mut orders);
+            }
+        }
+        match change {
+            Some(Change::Fault(sim::Fault::Kill(process))) => {
+                if let Some(node) = self.node_of(process) {
+                    self.programs.node_died(at, node);
+                }
+            }
+            Some(Change::Serving(process)) => self.serving(at, event, process),
+            Some(Change::Booted(process)) => self.booted(process, &mut orders),
+            Some(Change::Woke(_)) => {
+                self.woken_at = None;
+                self.programs.tick(at, &mut orders);
+            }
+            Some(Change::Line { .. }) => {
+                if let Some(order) = self.at_their_line.pop_front() {
+                    self.give(order, event);
+                }
+            }
+            _ => {}
+        }
+        if self.phase == Phase::WarmUp && self.programs.is_warm() {
+            self.begin(at, event, &mut orders);
+        }
+        self.place(orders, event);
+    }
+
+    fn serving(&mut self, at: Instant, event: EventId, process: ProcessId) {
+        if let Some(node) = self.node_of(process) {
+            self.programs.node_serves(at, node);
+        }
+        if let Phase::Servers(missing) = self.phase {
+            self.phase = Phase::Servers(missing - 1);
+            if missing == 1 {
+                self.phase = Phase::Clients(self.clients.len());
+                for process in &self.clients {
+                    let start = sim::Fault::Start { process: *process, boot: Duration::ZERO };
+                    self.world.fault(at, start, Some(event.into()));
+                }
+            }
+        }
+    }
+
+    fn booted(&mut self, process: ProcessId, orders: &mut Vec<Order>) {
+        if let Phase::Clients(missing) = self.phase
+            && self.clients.contains(&process)
+        {
+            self.phase = Phase::Clients(missing - 1);
+            if missing == 1 {
+                self.phase = Phase::WarmUp;
+                self.programs.warm_up(orders);
+            }
+        }
+    }
+
+    /// t = 0. The faults are set before the first send, so that at one instant the outage comes first.
+    fn begin(&mut self, now: Instant, event: EventId, orders: &mut Vec<Order>) {
+        self.phase = Phase::Run;
+        for fault in &self.programs.experiment().clone().faults {
+            let Fault::Kill { node, at, dying, restart } = fault;
+            let Some(process) = self.servers.get(node).copied() else { continue };
+            let kill = match *dying {
+                Duration::ZERO => sim::Fault::Kill(process),
+                dying => sim::Fault::Die { process, dying },
+            };
+            self.world.fault(now + *at, kill, Some(event.into()));
+            if let Some(restart) = restart {
+                let start = sim::Fault::Start { process, boot: restart.boot };
+                self.world.fault(now + restart.start_at, start, Some(event.into()));
+            }
+        }
+        self.programs.begin(now, orders);
+    }
+
+    /// Puts commands into the world. A command that a program's line gives comes because of that line.
+    fn place(&mut self, orders: Vec<Order>, event: EventId) {
+        for order in orders {
+            match order.line {
+                Some(line) => {
+                    self.world.program_line(order.client as u32, line, Some(event.into()));
+                    self.at_their_line.push_back(order);
+                }
+                None => self.give(order, event),
+            }
+        }
+        if let Some(at) = self.programs.next_timeout()
+            && self.woken_at.is_none_or(|woken_at| at < woken_at)
+        {
+            self.woken_at = Some(at);
+            self.world.wake(at, 0, Some(Causes::from(event)));
+        }
+    }
+
+    fn give(&mut self, order: Order, event: EventId) {
+        if let Some(process) = self.clients.get(order.client) {
+            self.world.command(self.world.now(), *process, order.call, order.command, Some(event.into()));
+        }
+    }
+}
+
+impl Replayable for Lab {
+    /// A fault that the reader adds to those of the experiment.
+    type Action = sim::Fault;
+
+    fn step(&mut self, trace: &mut dyn Trace) -> bool {
+        if self.programs.ended() || self.elapsed() >= RUN_MAX {
+            return false;
+        }
+        match self.world.step(trace) {
+            Some(stepped) => {
+                self.follow(stepped);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn act(&mut self, at: Instant, action: &sim::Fault) {
+        self.world.fault(at, *action, None);
+    }
+
+    fn next_ordinal(&self) -> u64 {
+        self.world.next_ordinal()
+    }
+
+    fn now(&self) -> Instant {
+        self.world.now()
+    }
+
+    fn state_hash(&self) -> u64 {
+        self.world.state_hash()
+    }
+
+    fn set_branch(&mut self, branch: u32) {
+        self.world.set_branch(branch);
+    }
+}
