@@ -8,8 +8,8 @@
 // What is drawn each frame comes as one Float64Array (see `decodeView`); control calls and details come as plain objects.
 // The Rust side is crate/src/web.rs over crate/src/view/.
 
-import init, { Lab as WasmLab } from '../pkg/steplog.js';
-import wasmUrl from '../pkg/steplog_bg.wasm?url';
+import init, { Lab as WasmLab } from "../pkg/steplog.js";
+import wasmUrl from "../pkg/steplog_bg.wasm?url";
 
 /** Text in every language of the book. */
 export interface Localized {
@@ -22,7 +22,7 @@ export interface Localized {
 export interface LaneMeta {
   /** Node id for a server (1, 2, …); the program's name for a client. */
   name: string;
-  kind: 'client' | 'server';
+  kind: "client" | "server";
 }
 
 export interface ProgramLine {
@@ -61,9 +61,9 @@ export type FactValue = number | string | boolean | null;
 export interface FactMeta {
   name: string;
   label: Localized;
-  kind: 'structural' | 'timing';
+  kind: "structural" | "timing";
   /** `count` and `ids` have no unit. */
-  unit: 'count' | 'ms' | 'text';
+  unit: "count" | "ms" | "text";
   /** Expected value or range as the experiment writes it (`400`, `1..`, `ok - landed`); null if only printed. */
   expected: string | null;
   /** The book's figure. */
@@ -304,27 +304,27 @@ export interface WhyLink {
 
 export type WhyKind =
   /** a: record. `send()` was called. */
-  | 'send-called'
+  | "send-called"
   /** a: record. The producer was told ok. */
-  | 'ok'
+  | "ok"
   /** a: record, b: index into `strings`. */
-  | 'failed'
+  | "failed"
   /** The socket's send buffer took the frame: all that acks=0 waits for. */
-  | 'written'
+  | "written"
   /** The frame was sent. */
-  | 'frame-sent'
+  | "frame-sent"
   /** The frame was delivered. */
-  | 'frame-delivered'
+  | "frame-delivered"
   /** The frame reached a dead or dying socket. */
-  | 'frame-lost'
+  | "frame-lost"
   /** a: first offset. */
-  | 'appended'
-  | 'dying'
-  | 'killed'
-  | 'timeout'
-  | 'waiting-for-metadata';
+  | "appended"
+  | "dying"
+  | "killed"
+  | "timeout"
+  | "waiting-for-metadata";
 
-export type StepKind = 'event' | 'frame' | 'line' | 'moment';
+export type StepKind = "event" | "frame" | "line" | "moment";
 
 export class Lab {
   readonly meta: Meta;

@@ -1,0 +1,252 @@
+// The space-time diagram: time runs down, one lane per node, an arrow per frame, a lost one ends half-way in a cross.
+// In: one view and the run's scale. Out: the frame that the reader chooses. Draws only; where an instant lies is Scale's.
+
+import { LitElement, html, nothing, svg, type PropertyValues, type SVGTemplateResult, type TemplateResult } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { repeat } from "lit/directives/repeat.js";
+
+import { command } from "../commands.js";
+import { frameLabel, frameSentence, laneName, markSentence } from "../describe.js";
+import { FrameKind, Outcome, type Frame, type Meta, type Outage, type View } from "../engine.js";
+import { clock, seconds, span } from "../format.js";
+import type { Messages } from "../messages/index.js";
+import { QUIET_US, type Quiet, type Scale } from "../scale.js";
+import { LINE_PX, markLabels, type MarkLabel } from "./mark-labels.js";
+import { diagramStyles } from "./step-diagram.css.js";
+
+/** The lane names' height. */
+const HEAD_PX = 30;
+/** Where "now" stands once the diagram scrolls, as a share of its height. */
+const NOW_SHARE = 0.72;
+/** Instants above the upper edge that still reach into the window: labels and long arrows. */
+const MARGIN_PX = 160;
+/** A lost frame is drawn as far as it would have flown in this time; then it waits, unread, for its loss. */
+const LOST_FLIGHT_US = 500;
+/** Below this width the axis of instants gives way. */
+const AXIS_FROM_PX = 560;
+const AXIS_PX = 64;
+
+@customElement("step-diagram")
+export class StepDiagram extends LitElement {
+  @property({ attribute: false }) meta!: Meta;
+  @property({ attribute: false }) view!: View;
+  @property({ attribute: false }) scale!: Scale;
+  @property({ attribute: false }) text!: Messages;
+  @property({ attribute: false }) selected = -1;
+  @property({ type: Boolean }) playing = false;
+  @state() private width = 600;
+  @state() private height = 440;
+  readonly #observer = new ResizeObserver(([entry]) => {
+    if (!entry) return;
+    this.width = Math.round(entry.contentRect.width);
+    this.height = Math.round(entry.contentRect.height);
+  });
+
+  static override styles = diagramStyles;
+
+  /** The first instant that a view must hold for a diagram that ends at `us`, however tall it is. */
+  static fromUs(scale: Scale, us: number): number {
+    return scale.toUs(Math.max(0, scale.toY(us) - 1_200));
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#observer.disconnect();
+  }
+
+  protected override firstUpdated(_changed: PropertyValues<this>): void {
+    const box = this.renderRoot.querySelector(".box");
+    if (box) this.#observer.observe(box);
+  }
+
+  override render(): TemplateResult {
+    const { text, view } = this;
+    const chosen = view.frames.some((frame) => frame.id === this.selected);
+    return html`<div
+      class="box"
+      role="listbox"
+      tabindex="0"
+      aria-label="${text.diagram}. ${text.diagramHelp}"
+      aria-busy=${this.playing}
+      aria-activedescendant=${chosen ? `frame-${this.selected}` : nothing}
+      @keydown=${this.#keys}
+    >
+      ${this.#picture()} ${this.playing ? nothing : this.#options()}
+    </div>`;
+  }
+
+  /** What a screen reader meets in place of the picture. */
+  #options(): TemplateResult {
+    const { meta, view, text } = this;
+    return html`<div class="unseen" role="presentation">
+      ${repeat(
+        view.frames,
+        (frame) => frame.id,
+        (frame) =>
+          html`<div role="option" id="frame-${frame.id}" aria-selected=${frame.id === this.selected}>
+            ${frameSentence(meta, frame, view.us, text)}
+          </div>`,
+      )}
+    </div>`;
+  }
+
+  #picture(): SVGTemplateResult | TemplateResult {
+    const { scale, view, height, width } = this;
+    const nowY = scale.toY(view.us);
+    const top = Math.max(0, nowY - (height - HEAD_PX) * NOW_SHARE);
+    const fromUs = scale.toUs(top - MARGIN_PX);
+    const shift = HEAD_PX + 12 - top;
+    const bottom = top + height;
+    return html`<svg width=${width} height=${height} aria-hidden="true">
+      <g transform="translate(0 ${shift.toFixed(1)})">
+        ${this.#axis(fromUs)} ${this.meta.lanes.map((_, lane) => this.#lane(lane, top, nowY, bottom))}
+        ${this.meta.outages.map((outage) => this.#outage(outage, top, nowY))}
+        ${scale.quietBetween(fromUs, view.us).map((quiet) => this.#quiet(quiet))}
+        ${repeat(
+          view.frames.filter((frame) => frame.endUs >= fromUs),
+          (frame) => frame.id,
+          (frame) => this.#frame(frame, nowY),
+        )}
+        ${this.#labels()}
+        <line class="now" x1="0" x2=${width} y1=${nowY} y2=${nowY} />
+        <text class="now" x=${width - 6} y=${nowY + 14} text-anchor="end">${clock(view.us)}</text>
+      </g>
+      <rect class="head" width=${width} height=${HEAD_PX} />
+      ${this.meta.lanes.map(
+        (_, lane) =>
+          svg`<text class="name" x=${this.#laneX(lane)} y="20" text-anchor="middle">${laneName(this.meta, lane, this.text)}</text>`,
+      )}
+    </svg>`;
+  }
+
+  #laneX(lane: number): number {
+    const axis = this.width >= AXIS_FROM_PX ? AXIS_PX : 0;
+    const margin = Math.min(Math.max(96, (this.width - axis) * 0.27), 190);
+    const lanes = this.meta.lanes.length;
+    return axis + margin + (lanes < 2 ? 0 : ((this.width - axis - 2 * margin) * lane) / (lanes - 1));
+  }
+
+  #axis(fromUs: number): SVGTemplateResult[] {
+    if (this.width < AXIS_FROM_PX) return [];
+    return this.scale
+      .ticksBetween(fromUs, this.view.us)
+      .map((tick) => svg`<text class="tick" x="4" y=${tick.y + 4}>${seconds(tick.us)}</text>`);
+  }
+
+  #lane(lane: number, top: number, nowY: number, bottom: number): SVGTemplateResult {
+    const x = this.#laneX(lane);
+    return svg`<line class="lane" x1=${x} x2=${x} y1=${Math.max(0, top - 20)} y2=${nowY} />
+      <line class="lane ahead" x1=${x} x2=${x} y1=${nowY} y2=${bottom} />`;
+  }
+
+  #outage(outage: Outage, top: number, nowY: number): SVGTemplateResult | typeof nothing {
+    const x = this.#laneX(outage.lane);
+    const y = (us: number | null): number =>
+      us === null ? nowY : Math.min(Math.max(this.scale.toY(us), top - 20), nowY);
+    const [dying, dead, start, serving] = [y(outage.dyingUs), y(outage.deadUs), y(outage.startUs), y(outage.servingUs)];
+    if (outage.dyingUs > this.view.us) return nothing;
+    return svg`<line class="lane-off" x1=${x} x2=${x} y1=${dying} y2=${serving} />
+      <line class="lane-dying" x1=${x} x2=${x} y1=${dying} y2=${dead} />
+      <line class="lane-dead" x1=${x} x2=${x} y1=${dead} y2=${start} />
+      <line class="lane-starting" x1=${x} x2=${x} y1=${start} y2=${serving} />`;
+  }
+
+  #quiet(quiet: Quiet): SVGTemplateResult {
+    const y = quiet.y + 20;
+    const lasted = Math.min(quiet.toUs, this.view.us) - quiet.fromUs;
+    const fade = Math.min(1, (lasted - QUIET_US) / QUIET_US);
+    return svg`<g class="quiet" opacity=${fade.toFixed(2)}>
+      <rect x="0" width=${this.width} y=${y} height="22" />
+      <path d=${ripple(this.width, y)} /><path d=${ripple(this.width, y + 22)} />
+      <text x=${this.width / 2} y=${y + 15} text-anchor="middle">${this.text.quiet(span(lasted))}</text>
+    </g>`;
+  }
+
+  #frame(frame: Frame, nowY: number): SVGTemplateResult {
+    const lost = frame.outcome === Outcome.Lost;
+    const flownUs = lost ? Math.min(frame.endUs, frame.sentUs + LOST_FLIGHT_US) : frame.endUs;
+    const [x1, y1] = [this.#laneX(frame.from), this.scale.toY(frame.sentUs)];
+    const x2 = lost ? (x1 + this.#laneX(frame.to)) / 2 : this.#laneX(frame.to);
+    const y2 = this.scale.toY(flownUs);
+    const flown = y2 <= y1 ? 1 : Math.min(1, (nowY - y1) / (y2 - y1));
+    const [hx, hy] = [x1 + (x2 - x1) * flown, y1 + (y2 - y1) * flown];
+    const over = frame.endUs <= this.view.us;
+    const selected = frame.id === this.selected;
+    return svg`<g class="frame ${frameClass(frame)} ${lost && over ? "lost" : ""} ${selected ? "selected" : ""}"
+        @click=${() => command(this, { do: "select-frame", frame: frame.id })}>
+      <title>${frameSentence(this.meta, frame, this.view.us, this.text)}</title>
+      <line class="hit" x1=${x1} y1=${y1} x2=${hx} y2=${hy} />
+      <line class="shaft" x1=${x1} y1=${y1} x2=${hx} y2=${hy} />
+      ${lost && over ? cross(hx, hy) : over ? arrowHead(x1, y1, x2, y2) : svg`<circle cx=${hx} cy=${hy} r="3.5" />`}
+      ${this.#frameLabel(frame, x1, y1, x2, y2)}
+    </g>`;
+  }
+
+  #frameLabel(frame: Frame, x1: number, y1: number, x2: number, y2: number): SVGTemplateResult | typeof nothing {
+    if (Math.abs(x2 - x1) < 60) return nothing;
+    const share = frame.outcome === Outcome.Lost ? 0.55 : 0.42;
+    const [x, y] = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
+    return svg`<text class="label" x=${x} y=${y - 3} text-anchor="middle">${frameLabel(this.meta, frame, this.text)}</text>`;
+  }
+
+  #labels(): SVGTemplateResult[] {
+    return this.meta.lanes.flatMap((_, lane) =>
+      markLabels(
+        this.view.marks.filter((mark) => mark.lane === lane),
+        this.scale,
+        this.text,
+      ).map((label) => this.#label(lane, label)),
+    );
+  }
+
+  #label(lane: number, label: MarkLabel): SVGTemplateResult {
+    const left = lane === 0;
+    const x = this.#laneX(lane);
+    const titles = label.marks.map((mark) => markSentence(this.meta, mark, this.text));
+    return svg`<g class="mark ${label.alarm ? "alarm" : ""}">
+      <title>${titles.join("\n")}</title>
+      <circle cx=${x} cy=${label.y} r="3" />
+      ${label.lines.map(
+        (line, index) =>
+          svg`<text x=${left ? x - 9 : x + 9} y=${label.y + 4 + index * LINE_PX} text-anchor=${left ? "end" : "start"}>${line}</text>`,
+      )}
+    </g>`;
+  }
+
+  #keys(event: KeyboardEvent): void {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const { frames } = this.view;
+    const at = frames.findIndex((frame) => frame.id === this.selected);
+    const next = at < 0 ? frames.at(-1) : frames[Math.min(Math.max(at + by, 0), frames.length - 1)];
+    if (next) command(this, { do: "select-frame", frame: next.id });
+  }
+}
+
+const PRODUCE = 0;
+const FETCH = 1;
+
+function frameClass(frame: Frame): string {
+  if (frame.kind >= FrameKind.Syn) return "conn";
+  if (frame.apiKey === PRODUCE) return frame.kind === FrameKind.Request ? "data" : "ack";
+  return frame.apiKey === FETCH ? "fetch" : "meta";
+}
+
+function cross(x: number, y: number): SVGTemplateResult {
+  return svg`<path class="cross" d="M${x - 5.5} ${y - 5.5}l11 11m0-11l-11 11" />`;
+}
+
+function arrowHead(x1: number, y1: number, x2: number, y2: number): SVGTemplateResult {
+  const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
+  const [bx, by] = [x2 - ux * 9, y2 - uy * 9];
+  const corner = (side: number): string => `${(bx - uy * 4 * side).toFixed(1)} ${(by + ux * 4 * side).toFixed(1)}`;
+  return svg`<path class="tip" d="M${x2} ${y2}L${corner(1)}L${corner(-1)}z" />`;
+}
+
+/** A flat wave across the diagram: here time is folded. */
+function ripple(width: number, y: number): string {
+  return `M0 ${y}` + "q6 -3.5 12 0t12 0".repeat(Math.ceil(width / 24));
+}

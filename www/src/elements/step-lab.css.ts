@@ -1,0 +1,214 @@
+// How the parts of a lab lie: three columns where there is room, two, or one. On a phone the diagram and the controls are on
+// screen together, because the controls stick to the lower edge for as long as the lab is in sight.
+
+import { css } from "lit";
+
+import { shared, tokens } from "./theme.js";
+
+export const labStyles = [
+  tokens,
+  shared,
+  css`
+    :host {
+      container: lab / inline-size;
+      margin-block: 1.5em;
+    }
+    .lab {
+      display: grid;
+      grid-template:
+        "header header header"
+        "question question question"
+        "program stage logs"
+        "facts stage logs"
+        "drive drive drive"
+        "why inspector inspector"
+        "keys keys keys" / minmax(230px, 0.8fr) minmax(0, 1.7fr) minmax(230px, 0.85fr);
+      grid-template-rows: auto auto auto 1fr auto auto auto;
+      background: var(--_bg);
+      border: 1px solid var(--_line);
+      border-radius: 10px;
+    }
+    .note {
+      display: block;
+      padding: 16px;
+    }
+    .wait {
+      min-height: 420px;
+      color: var(--_soft);
+    }
+    .lab > * {
+      padding: 12px 16px;
+      min-width: 0;
+    }
+    header {
+      grid-area: header;
+      border-bottom: 1px solid var(--_line);
+    }
+    h3 {
+      margin: 0;
+      font: 600 16.5px/1.4 var(--_sans);
+    }
+    header p {
+      margin: 2px 0 0;
+      color: var(--_soft);
+      max-width: 72ch;
+    }
+    .lab:lang(zh) header p {
+      max-width: 44em;
+    }
+    .question {
+      grid-area: question;
+      background: var(--_panel);
+      border-bottom: 1px solid var(--_line);
+    }
+    .program {
+      grid-area: program;
+      padding-bottom: 0;
+    }
+    .facts {
+      grid-area: facts;
+    }
+    .stage {
+      grid-area: stage;
+      border-inline: 1px solid var(--_line);
+      padding: 0;
+      --step-diagram-height: 520px;
+    }
+    .logs {
+      grid-area: logs;
+      --step-cells-height: 350px;
+    }
+    .drive {
+      grid-area: drive;
+      background: var(--_panel);
+      border-block: 1px solid var(--_line);
+      display: grid;
+      gap: 10px;
+    }
+    .caption {
+      margin: 0;
+      display: flex;
+      gap: 14px;
+      align-items: baseline;
+      min-width: 0;
+      height: 1.5em;
+    }
+    .caption time {
+      font: 600 14px/1.5 var(--_mono);
+      font-variant-numeric: tabular-nums;
+      white-space: nowrap;
+      flex: none;
+    }
+    .caption span {
+      min-width: 0;
+      overflow: hidden;
+      text-overflow: ellipsis;
+      white-space: nowrap;
+    }
+    .why {
+      grid-area: why;
+      min-height: 120px;
+    }
+    .inspector {
+      grid-area: inspector;
+      border-inline-start: 1px solid var(--_line);
+    }
+    .keys {
+      grid-area: keys;
+      border-top: 1px solid var(--_line);
+      color: var(--_soft);
+      font-size: 13px;
+      padding-block: 6px;
+    }
+    summary {
+      cursor: pointer;
+    }
+    .keys dl {
+      display: grid;
+      grid-template-columns: auto 1fr;
+      gap: 2px 16px;
+      margin: 6px 0;
+    }
+    .keys dt {
+      font: 12px/1.6 var(--_mono);
+      color: var(--_ink);
+    }
+    .keys dd {
+      margin: 0;
+    }
+
+    @container lab (max-width: 940px) {
+      .lab {
+        grid-template:
+          "header header"
+          "question question"
+          "stage program"
+          "stage facts"
+          "drive drive"
+          "logs why"
+          "inspector inspector"
+          "keys keys" / minmax(0, 1.35fr) minmax(240px, 1fr);
+        grid-template-rows: auto auto auto 1fr auto auto auto auto;
+      }
+      .stage {
+        border-inline-start: 0;
+      }
+      .logs {
+        --step-cells-height: 200px;
+        border-bottom: 1px solid var(--_line);
+      }
+      .why {
+        border-inline-start: 1px solid var(--_line);
+        border-bottom: 1px solid var(--_line);
+      }
+      .inspector {
+        border-inline-start: 0;
+      }
+    }
+
+    @container lab (max-width: 620px) {
+      .lab {
+        grid-template:
+          "header"
+          "question"
+          "stage"
+          "drive"
+          "logs"
+          "why"
+          "facts"
+          "program"
+          "inspector"
+          "keys" / minmax(0, 1fr);
+        grid-template-rows: none;
+      }
+      .lab > * {
+        padding: 10px 12px;
+      }
+      .lab > .stage {
+        padding: 0;
+        border: 0;
+        --step-diagram-height: clamp(250px, calc(100svh - 330px), 420px);
+      }
+      .drive {
+        position: sticky;
+        bottom: 0;
+        z-index: 1;
+        gap: 8px;
+      }
+      .logs {
+        --step-cells-height: 152px;
+      }
+      .why,
+      .facts,
+      .program,
+      .inspector {
+        border: 0;
+        border-top: 1px solid var(--_line);
+        min-height: 0;
+      }
+      .logs {
+        border: 0;
+      }
+    }
+  `,
+];

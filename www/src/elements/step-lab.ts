@@ -1,0 +1,378 @@
+// <step-lab experiment="acks-0">: one run of one experiment, to step through. Owns the Lab, what is selected and what was guessed;
+// state flows down to the parts as properties, their commands bubble up to here. `lang` and `seed` are optional.
+
+import { LitElement, html, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+
+import { CommandEvent, type Command } from "../commands.js";
+import { frameFate, frameLabel, frameSentence, markSentence } from "../describe.js";
+import {
+  loadLab,
+  RecordState,
+  type Bytes,
+  type Fact,
+  type Frame,
+  type Lab,
+  type RecordCell,
+  type StepKind,
+  type View,
+  type WhyLink,
+} from "../engine.js";
+import { experimentBytes } from "../experiments.js";
+import { clock, seconds } from "../format.js";
+import { commandOf } from "../keyboard.js";
+import { languageOf, messages, type Language, type Messages } from "../messages/index.js";
+import { PACES, Playback, type PlaybackHost } from "../playback.js";
+import { Scale } from "../scale.js";
+import { StepDiagram } from "./step-diagram.js";
+import { labStyles } from "./step-lab.css.js";
+import "./step-controls.js";
+import "./step-facts.js";
+import "./step-inspector.js";
+import "./step-log.js";
+import "./step-program.js";
+import "./step-question.js";
+import "./step-scrubber.js";
+import "./step-why.js";
+
+/** What the inspector shows; headings are made when drawn, in the language of that moment. */
+type Inspected = { content: Bytes } & ({ frame: Frame } | { segment: string });
+
+/** A record that was asked about, with the answer as it was at the instant of asking: following a link must not shorten it. */
+interface Asked {
+  cell: RecordCell;
+  links: WhyLink[];
+}
+
+@customElement("step-lab")
+export class StepLab extends LitElement implements PlaybackHost {
+  @property() experiment = "";
+  @property() seed = "";
+  @property() override lang = "";
+  @state() private lab: Lab | undefined;
+  @state() private failure = "";
+  @state() private by: StepKind = "event";
+  @state() private fold = true;
+  @state() private guesses: Record<string, number> | undefined;
+  @state() private revealed = false;
+  @state() private inspected: Inspected | undefined;
+  @state() private asked: Asked | undefined;
+  scale = new Scale(new Float64Array());
+  readonly #playback = new Playback(this);
+  #view: View | undefined;
+  #facts: Fact[] = [];
+  /** Whether the position has changed since `#view` was taken. */
+  #moved = false;
+
+  static override styles = labStyles;
+
+  constructor() {
+    super();
+    this.addEventListener(CommandEvent.type, (event) => {
+      event.stopPropagation();
+      if (event instanceof CommandEvent) this.#obey(event.command);
+    });
+  }
+
+  // ---- what Playback asks of its host ----
+
+  get us(): number {
+    return this.lab?.us ?? 0;
+  }
+
+  get endUs(): number {
+    return this.lab?.meta.endUs ?? 0;
+  }
+
+  moveTo(us: number): void {
+    this.lab?.seek(us);
+    this.#hasMoved();
+  }
+
+  // ---- life ----
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#drop();
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (this.hasUpdated && !this.lab) void this.#load();
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has("experiment") || changed.has("seed")) void this.#load();
+    if (this.lab && this.#moved) this.#look(this.lab);
+  }
+
+  /** The one view() of a drawn frame. */
+  #look(lab: Lab): void {
+    const before = this.#view?.event;
+    this.#view = lab.view(StepDiagram.fromUs(this.scale, lab.us), this.fold);
+    if (this.#view.event !== before) this.#facts = lab.facts();
+    if (this.#view.atEnd) this.revealed = true;
+    this.#moved = false;
+  }
+
+  async #load(): Promise<void> {
+    this.#drop();
+    const { experiment, seed } = this;
+    if (!experiment) return;
+    try {
+      const lab = await loadLab(await experimentBytes(experiment), seed === "" ? undefined : BigInt(seed));
+      if (this.experiment !== experiment || this.seed !== seed || !this.isConnected) {
+        lab.free();
+        return;
+      }
+      this.scale = new Scale(lab.beats(this.fold));
+      lab.seek(lab.meta.openingUs);
+      this.lab = lab;
+      this.#hasMoved();
+    } catch (error) {
+      this.failure = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #drop(): void {
+    this.#playback.pause();
+    this.lab?.free();
+    this.lab = undefined;
+    this.#view = undefined;
+    this.failure = "";
+    this.guesses = undefined;
+    this.revealed = false;
+    this.inspected = undefined;
+    this.asked = undefined;
+  }
+
+  // ---- commands ----
+
+  #obey(what: Command): void {
+    const { lab } = this;
+    if (!lab) return;
+    switch (what.do) {
+      case "play-or-pause":
+        if (this.#playback.playing) this.#playback.pause();
+        else this.#playback.play();
+        return;
+      case "run-to-end":
+        this.#playback.runToEnd();
+        return;
+      case "guess":
+        this.guesses = what.guesses;
+        this.#playback.runToEnd();
+        return;
+      case "step":
+        this.#playback.pause();
+        lab.step(what.kind, what.direction, this.fold);
+        this.#hasMoved();
+        return;
+      case "seek":
+        this.#playback.pause();
+        this.moveTo(what.us);
+        return;
+      case "seek-event":
+        this.#playback.pause();
+        lab.seekEvent(what.event);
+        this.#look(lab);
+        this.#hasMoved();
+        if (what.frame >= 0) this.#inspectFrame(lab, what.frame);
+        return;
+      case "select-frame":
+        this.#inspectFrame(lab, what.frame);
+        return;
+      case "select-record": {
+        const cell = this.#view?.records.find((record) => record.record === what.record);
+        if (cell) this.asked = { cell, links: lab.why(what.record) };
+        return;
+      }
+      case "select-segment": {
+        const partition = lab.meta.partitions[what.partition];
+        const segment = partition ? this.#text.log(partition.topic, partition.partition) : "";
+        this.inspected = { content: lab.segment(what.partition), segment };
+        return;
+      }
+      case "step-by":
+        this.by = what.kind;
+        return;
+      case "pace":
+        this.#playback.pace = PACES.find(({ id }) => id === what.id) ?? PACES[0];
+        this.requestUpdate();
+        return;
+      case "fold":
+        this.fold = what.fold;
+        this.scale = new Scale(lab.beats(what.fold));
+        this.#hasMoved();
+    }
+  }
+
+  #inspectFrame(lab: Lab, id: number): void {
+    const frame = this.#view?.frames.find((known) => known.id === id);
+    if (frame) this.inspected = { content: lab.frame(id), frame };
+  }
+
+  #hasMoved(): void {
+    this.#moved = true;
+    this.requestUpdate();
+  }
+
+  #keys(event: KeyboardEvent): void {
+    const what = commandOf(event, { by: this.by, fold: this.fold, pace: this.#playback.pace.id, endUs: this.endUs });
+    if (what === "leave") return;
+    // mdBook turns pages and opens its search on plain keys: those we understand are ours.
+    event.stopPropagation();
+    if (what === "typing") return;
+    event.preventDefault();
+    this.#obey(what);
+  }
+
+  // ---- drawing ----
+
+  get #language(): Language {
+    return languageOf(this);
+  }
+
+  get #text(): Messages {
+    return messages(this.#language);
+  }
+
+  override render(): TemplateResult {
+    const text = this.#text;
+    if (this.failure) return html`<section class="lab note" role="alert">${text.failed} ${this.failure}</section>`;
+    if (!this.lab || !this.#view)
+      return html`<section class="lab note wait" aria-busy="true">${text.loading}<slot></slot></section>`;
+    return this.#render(this.lab, this.#view, text);
+  }
+
+  #render(lab: Lab, view: View, text: Messages): TemplateResult {
+    const { meta } = lab;
+    const language = this.#language;
+    const { playing, pace } = this.#playback;
+    const covered = this.revealed || this.guesses ? [] : (meta.question?.asks ?? []);
+    return html`
+      <section class="lab" lang=${language} aria-label=${text.labLabel(meta.title[language])} @keydown=${this.#keys}>
+        <header>
+          <h3>${meta.title[language]}</h3>
+          <p>${meta.summary[language]}</p>
+        </header>
+        ${
+          meta.question
+            ? html`<step-question
+                class="question"
+                .question=${meta.question}
+                .metas=${meta.facts}
+                .facts=${this.#facts}
+                .guesses=${this.guesses}
+                .telling=${view.records.find((record) => record.state === RecordState.Lost)?.record}
+                .text=${text}
+                language=${language}
+                ?ended=${view.atEnd}
+              ></step-question>`
+            : nothing
+        }
+        <div class="program">
+          ${meta.programs.map(
+            (program, index) =>
+              html`<step-program .program=${program} .state=${view.programs[index]} .text=${text}></step-program>`,
+          )}
+        </div>
+        <div class="stage">
+          <step-diagram
+            .meta=${meta}
+            .view=${view}
+            .scale=${this.scale}
+            .text=${text}
+            .selected=${this.inspected && "frame" in this.inspected ? this.inspected.frame.id : -1}
+            ?playing=${playing}
+          ></step-diagram>
+        </div>
+        <div class="logs">
+          ${meta.partitions.map(
+            (_, index) =>
+              html`<step-log
+                .meta=${meta}
+                .partition=${index}
+                .state=${view.partitions[index]}
+                .records=${view.records}
+                .selected=${this.asked?.cell.record}
+                .text=${text}
+              ></step-log>`,
+          )}
+        </div>
+        <div class="facts">
+          <step-facts
+            .metas=${meta.facts}
+            .facts=${this.#facts}
+            .covered=${covered}
+            .text=${text}
+            language=${language}
+            ?ended=${view.atEnd}
+          ></step-facts>
+        </div>
+        <div class="drive">
+          <p class="caption" aria-live=${playing ? "off" : "polite"}>
+            <time>${clock(view.us)}</time> <span>${playing ? this.#lineNow(lab, view) : caption(lab, view, text)}</span>
+          </p>
+          <step-scrubber .meta=${meta} .us=${view.us} .text=${text}></step-scrubber>
+          <step-controls
+            .text=${text}
+            by=${this.by}
+            pace=${pace.id}
+            .endUs=${meta.endUs}
+            ?playing=${playing}
+            ?fold=${this.fold}
+          ></step-controls>
+        </div>
+        <div class="why">
+          <step-why
+            .meta=${meta}
+            .record=${this.asked?.cell}
+            .links=${this.asked?.links ?? []}
+            .event=${view.event}
+            .text=${text}
+          ></step-why>
+        </div>
+        <div class="inspector">
+          <step-inspector
+            .content=${this.inspected?.content}
+            .heading=${this.inspected ? this.#heading(lab, this.inspected, view, text) : ""}
+            .text=${text}
+          ></step-inspector>
+        </div>
+        <details class="keys">
+          <summary>${text.keys}</summary>
+          <dl>
+            ${text.keysHelp.map(
+              ([key, does]) =>
+                html`<dt>${key}</dt>
+                  <dd>${does}</dd>`,
+            )}
+          </dl>
+        </details>
+      </section>
+    `;
+  }
+
+  /** While it plays the caption names the program's line: it changes seldom and keeps its width. */
+  #lineNow(lab: Lab, view: View): string {
+    const line = view.programs[0]?.line ?? -1;
+    return lab.meta.programs[0]?.lines[line]?.text ?? "";
+  }
+
+  #heading(lab: Lab, inspected: Inspected, view: View, text: Messages): string {
+    if ("segment" in inspected) return text.segmentTitle(inspected.segment);
+    const { frame } = inspected;
+    const version = frame.apiVersion < 0 ? "" : ` v${frame.apiVersion}`;
+    return `${frameLabel(lab.meta, frame, text)}${version} · ${frameFate(frame, view.us, text)}`;
+  }
+}
+
+/** What has just happened, in one sentence: the event on which the lab stands. */
+function caption(lab: Lab, view: View, text: Messages): string {
+  const mark = view.marks.findLast((known) => known.event === view.event);
+  if (mark) return markSentence(lab.meta, mark, text).replace(`${seconds(mark.us)}, `, "");
+  const frame =
+    view.frames.find((known) => known.id === view.event) ?? view.frames.findLast((known) => known.endUs === view.us);
+  return frame ? frameSentence(lab.meta, frame, view.us, text) : "";
+}

@@ -1,0 +1,95 @@
+// Why a record's fate is what it is: links along provenance, effect first, each of which jumps to its instant.
+
+import { LitElement, css, html, type TemplateResult } from "lit";
+import { customElement, property } from "lit/decorators.js";
+
+import { command } from "../commands.js";
+import { whyText } from "../describe.js";
+import { RecordState, type Meta, type RecordCell, type WhyLink } from "../engine.js";
+import { seconds } from "../format.js";
+import type { Messages } from "../messages/index.js";
+import { shared } from "./theme.js";
+
+@customElement("step-why")
+export class StepWhy extends LitElement {
+  @property({ attribute: false }) meta!: Meta;
+  @property({ attribute: false }) record: RecordCell | undefined;
+  @property({ attribute: false }) links: WhyLink[] = [];
+  /** Where the lab stands: the link of this event is marked. */
+  @property({ attribute: false }) event = -1;
+  @property({ attribute: false }) text!: Messages;
+
+  static override styles = [
+    shared,
+    css`
+      p {
+        margin: 4px 0 0;
+        color: var(--_soft);
+      }
+      ol {
+        list-style: none;
+        margin: 6px 0 0;
+        padding: 0;
+      }
+      li {
+        display: grid;
+        grid-template-columns: 8.5ch 1fr;
+        gap: 10px;
+        padding: 2px 0;
+      }
+      time {
+        font: 12px/1.75 var(--_mono);
+        color: var(--_soft);
+        text-align: end;
+        white-space: nowrap;
+      }
+      li:not(:first-child) button::before {
+        content: attr(data-because) " ";
+        display: inline-block;
+        white-space: pre;
+        color: var(--_soft);
+        text-decoration: none;
+      }
+      [aria-current] {
+        background: var(--_mark);
+        border-radius: 3px;
+      }
+    `,
+  ];
+
+  override render(): TemplateResult {
+    const { text, record } = this;
+    if (!record || this.links.length === 0)
+      return html`<h4>${text.why}</h4>
+        <p>${text.whyHelp}</p>`;
+    return html`
+      <h4>${this.#title(record)}</h4>
+      <ol>
+        ${this.links.map(
+          (link) =>
+            html`<li>
+              <time>${seconds(link.us)}</time>
+              <span
+                ><button
+                  class="link"
+                  data-because=${text.because}
+                  aria-current=${link.event === this.event ? "step" : "false"}
+                  @click=${() => command(this, { do: "seek-event", event: link.event, frame: link.frame })}
+                >
+                  ${whyText(this.meta, link, text)}
+                </button></span
+              >
+            </li>`,
+        )}
+      </ol>
+    `;
+  }
+
+  #title({ record, state }: RecordCell): string {
+    const titles = this.text.whyTitle;
+    if (state === RecordState.Lost) return titles.lost(record);
+    if (state === RecordState.Failed) return titles.failed(record);
+    if (state === RecordState.FailedButInLog) return titles.failedButInLog(record);
+    return titles.fine(record);
+  }
+}
