@@ -1,7 +1,7 @@
 // The space-time diagram: time runs down, one lane per node, an arrow per frame, a lost one ends half-way in a cross.
 // In: one view and the run's scale. Out: the frame that the reader chooses. Draws only; where an instant lies is Scale's.
 
-import { LitElement, html, nothing, svg, type PropertyValues, type SVGTemplateResult, type TemplateResult } from "lit";
+import { LitElement, html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 
@@ -54,7 +54,7 @@ export class StepDiagram extends LitElement {
     this.#observer.disconnect();
   }
 
-  protected override firstUpdated(_changed: PropertyValues<this>): void {
+  protected override firstUpdated(): void {
     const box = this.renderRoot.querySelector(".box");
     if (box) this.#observer.observe(box);
   }
