@@ -41,7 +41,11 @@ impl<M: Machine> World<M> {
             EffectKind::Close(conn) => self.close(process, *conn, cause),
             EffectKind::Flush { file, token } => {
                 let at = self.now + owner.spec.flush_delay;
-                self.queue.push(at, Some(cause), Item::Flush { process, life, file: *file, token: *token });
+                // An fsync may reach the disk at any moment until it is reported; here it does at once, so that the
+                // file can be closed meanwhile.
+                let Some(result) = self.process_mut(process).map(|owner| owner.machine.flush(*file)) else { return };
+                let input = Box::new(Input::Flushed { token: *token, result });
+                self.queue.push(at, Some(cause), Item::Input { process, life, input });
             }
             EffectKind::Slice(token) => {
                 self.queue.push(self.now, Some(cause), Item::Slice { process, life, token: *token });

@@ -5,10 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::trace::{Cause, LostIn, LostWhy};
 use super::{Fault, ProcessId};
-use crate::disk::FileId;
-use crate::node::{
-    CallId, CloseReason, Command, ConnId, ConnectToken, EventId, FlushToken, Input, Instant, SliceToken,
-};
+use crate::node::{CallId, CloseReason, Command, ConnId, ConnectToken, EventId, Input, Instant, SliceToken};
 
 /// Something that waits for its instant. `life` tells for which life of the process it is meant: what was meant for
 /// an earlier one is dropped without an event.
@@ -29,12 +26,6 @@ pub(super) enum Item {
         process: ProcessId,
         life: u32,
         token: SliceToken,
-    },
-    Flush {
-        process: ProcessId,
-        life: u32,
-        file: FileId,
-        token: FlushToken,
     },
     Tick {
         process: ProcessId,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Fault, ProcessId};
-use crate::node::{CallId, CloseReason, ConnId, Effect, EventId, Input, Instant};
+use crate::node::{CallId, CloseReason, ConnId, Effect, EffectKind, EventId, Input, Instant, Note};
 
 /// One thing that happened. Everything that ever happens in a world is one of these, with an id of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +90,27 @@ impl Event {
             What::Fault(fault) => Some(fault.process()),
             What::Buffered { .. } | What::Lost { .. } | What::Woke { .. } | What::Line { .. } => None,
         }
+    }
+
+    /// What it lets its readers know, in order.
+    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+        self.effects().iter().filter_map(|effect| match &effect.kind {
+            EffectKind::Note(note) => Some(note),
+            _ => None,
+        })
+    }
+
+    /// Whether a message arrives, piles up or gets lost.
+    pub fn is_frame(&self) -> bool {
+        matches!(
+            self.what,
+            What::Handled { input: Input::Bytes { .. }, .. } | What::Buffered { .. } | What::Lost { .. }
+        )
+    }
+
+    /// Whether a client program moves to another line.
+    pub fn is_line(&self) -> bool {
+        matches!(self.what, What::Line { .. })
     }
 
     /// The effects of a handled input; none for any other event.

@@ -7,7 +7,7 @@ use super::link::{Connection, LinkSpec};
 use super::process::{Life, Process, ProcessId, ProcessSpec, ProcessState};
 use super::queue::{Entry, Given, Item, Queue};
 use super::trace::{Cause, Event, Trace, What};
-use super::{Fault, Machine};
+use super::{Actor, Fault, Machine};
 use crate::node::{At, CallId, Causes, Command, Effect, EventId, Input, Instant, Now, Reply, Rng};
 
 /// 2026-01-01T00:00:00Z: where wall clocks stand when a world begins, unless its setup says otherwise.
@@ -67,7 +67,7 @@ pub enum Change {
 }
 
 #[derive(Debug, Clone)]
-pub struct World<M> {
+pub struct World<M = Actor> {
     pub(super) setup: WorldSetup,
     pub(super) rng: Rng,
     pub(super) now: Instant,
@@ -193,11 +193,6 @@ impl<M: Machine> World<M> {
                 Some(self.feed(process, Input::Slice(token), cause, Vec::new(), trace))
             }
             Item::Tick { process, life } => self.tick(process, life, trace),
-            Item::Flush { process, life, file, token } => {
-                self.runs(process, life)?;
-                let result = self.process_mut(process)?.machine.flush(file);
-                Some(self.feed(process, Input::Flushed { token, result }, cause, Vec::new(), trace))
-            }
             Item::Command(given) => {
                 let Given { process, call, command, earlier } = *given;
                 if self.state(process) == ProcessState::Running {
@@ -250,7 +245,6 @@ impl<M: Machine> World<M> {
             | Item::Written { process, .. }
             | Item::Slice { process, .. }
             | Item::Tick { process, .. }
-            | Item::Flush { process, .. }
             | Item::ConnectFailed { process, .. } => Some(*process),
             Item::Command(given) => Some(given.process),
             Item::Read { connection, side } => self.end(*connection, 1 - *side).map(|end| end.process),
@@ -348,7 +342,7 @@ impl<M: Machine> World<M> {
         self.runs(process, life)?;
         let now = self.now;
         let timer = &mut self.process_mut(process)?.timer;
-        if timer.queued == Some(now) {
+        if timer.queued.is_some_and(|queued| queued <= now) {
             timer.queued = None;
         }
         let (wanted, since) = timer.wanted?;
