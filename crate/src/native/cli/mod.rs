@@ -5,7 +5,9 @@
 
 mod broker;
 mod list;
+mod report;
 mod run;
+mod table;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,13 @@
 //! `steplog run`: an experiment and its facts, in one of three places.
 
-use super::Outcome;
+use std::sync::Arc;
+
+use super::{Outcome, report};
+use crate::experiment::syntax::duration;
+use crate::experiment::{Experiment, Lab, Measures, Place, Report};
+use crate::native::experiment;
+use crate::node::Duration;
+use crate::sim::NoTrace;
 
 /// Run an experiment and check its facts.
 #[derive(Debug, clap::Args)]
@@ -10,9 +17,9 @@ pub struct Arguments {
     /// Replaces the experiment's seed.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Stop at this instant of cluster time, e.g. `3.2s` or `900ms`.
-    #[arg(long, value_name = "T")]
-    pub until: Option<String>,
+    /// Stop at this instant of cluster time, e.g. `3.2s` or `900ms`. Before the end nothing is judged.
+    #[arg(long, value_name = "T", value_parser = parse_instant)]
+    pub until: Option<Duration>,
     /// Run with real processes, ports, files, clocks and signals.
     #[arg(long, conflicts_with = "bootstrap")]
     pub real: bool,
@@ -28,6 +35,60 @@ pub struct Arguments {
     pub json: bool,
 }
 
+fn parse_instant(text: &str) -> Result<Duration, String> {
+    duration(text).ok_or_else(|| "expected a duration, e.g. 3.2s or 900ms".to_string())
+}
+
 pub fn execute(arguments: Arguments) -> Outcome {
-    Outcome::CannotDo(format!("no experiment is in this build yet: {arguments:?}"))
+    let experiment = match experiment::find(&arguments.name) {
+        Ok(experiment) => Arc::new(experiment),
+        Err(error) => return Outcome::Wrong(error.to_string()),
+    };
+    let place = match (arguments.real, &arguments.bootstrap) {
+        (true, _) => Place::Real,
+        (_, Some(_)) => Place::Bootstrap,
+        _ => Place::Run,
+    };
+    if let Some(left) = experiment.left_out.iter().find(|left| left.place == place) {
+        return Outcome::CannotDo(format!(
+            "{} does not run in place `{}`: {}",
+            experiment.name,
+            place.name(),
+            left.reason.en
+        ));
+    }
+    match place {
+        Place::Real => Outcome::CannotDo("--real is not there yet".to_string()),
+        Place::Bootstrap => Outcome::CannotDo("--bootstrap is not there yet".to_string()),
+        Place::Page | Place::Run => run_virtually(&arguments, experiment),
+    }
+}
+
+/// The simulator: the same trace as in the page.
+fn run_virtually(arguments: &Arguments, experiment: Arc<Experiment>) -> Outcome {
+    let mut lab = match Lab::new(experiment.clone(), arguments.seed) {
+        Ok(lab) => lab,
+        Err(error) => return Outcome::Wrong(error.to_string()),
+    };
+    if let Err(error) = lab.warm_up(&mut NoTrace) {
+        return Outcome::Failed(error.to_string());
+    }
+    lab.run(arguments.until, &mut NoTrace);
+    let stopped = arguments.until.is_some() && !lab.programs().ended();
+    let report = lab.report(Place::Run, !stopped);
+    finish(arguments.json, &experiment, &report, lab.programs().measures())
+}
+
+/// Prints a report and turns it into how the command ends.
+fn finish(json: bool, experiment: &Experiment, report: &Report, measures: &Measures) -> Outcome {
+    if json {
+        println!("{}", report::json(report));
+    } else {
+        print!("{}", report::text(experiment, report, measures));
+    }
+    for failure in &measures.failures {
+        let line = failure.line.map(|line| format!(", line {}", line + 1)).unwrap_or_default();
+        eprintln!("steplog: the program of {}{line}: {}", failure.client, failure.what);
+    }
+    if report.ok { Outcome::Success } else { Outcome::Failed(String::new()) }
 }
