@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::api::ApiKey;
 use super::decode::decode_prefix;
+use super::reader::Reader;
 use super::schema::message;
 use super::{WireError, WireErrorKind};
 
@@ -37,12 +38,15 @@ pub const fn response_header_version(key: i16, flexible: bool) -> i16 {
 /// Reads a request's header and says where the body begins. The key must be one of Kafka's; whether the version is
 /// served is the caller's question, as an ApiVersions request of any version gets an answer.
 pub fn decode_request_header(frame: &Bytes) -> Result<(RequestHeader, usize), WireError> {
-    let Some([a, b, c, d]) = frame.first_chunk::<4>() else {
-        return Err(WireError::new(0, WireErrorKind::TooShort { needed: 4, left: frame.len() }));
-    };
-    let (key, version) = (i16::from_be_bytes([*a, *b]), i16::from_be_bytes([*c, *d]));
+    let (key, version) = key_and_version(frame)?;
     let api = ApiKey(key).api().ok_or(WireError::new(0, WireErrorKind::UnknownMessage { key }))?;
     decode_prefix(frame, 0, request_header_version(api.is_flexible(version)))
+}
+
+/// The first two fields of every request header.
+pub(super) fn key_and_version(frame: &Bytes) -> Result<(i16, i16), WireError> {
+    let mut reader = Reader::new(frame, 0, 0, false);
+    Ok((i16::from_be_bytes(reader.array()?), i16::from_be_bytes(reader.array()?)))
 }
 
 /// Reads a response's header and says where the body begins; the receiver knows key and version by the correlation id.

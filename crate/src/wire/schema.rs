@@ -114,6 +114,10 @@ impl Field {
     pub const fn is_in(&self, version: i16) -> bool {
         self.first <= version && version <= self.last
     }
+    /// Whether the field goes into the tagged section, and only if it differs from its default.
+    pub const fn is_tagged(&self) -> bool {
+        self.tag.is_some()
+    }
     /// Whether the field may be null in this version. A missing `null` attribute means all versions of an `Option`.
     pub const fn may_be_null(&self, version: i16) -> bool {
         self.is_option && version >= self.null_from

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::decode::{ITEM, check_version};
-use super::header::{RequestHeader, ResponseHeader, request_header_version, response_header_version};
+use super::header::{RequestHeader, ResponseHeader, key_and_version, request_header_version, response_header_version};
 use super::messages;
 use super::reader::Reader;
 use super::schema::{Field, Kind, Message, Schema, Table, Type};
@@ -101,8 +101,7 @@ impl<'a> Walk<'a> {
     }
 
     fn request(&mut self) -> Result<(), WireError> {
-        let mut start = Reader::new(self.reader.frame(), 0, 0, false);
-        let (key, version) = (i16::from_be_bytes(start.array()?), i16::from_be_bytes(start.array()?));
+        let (key, version) = key_and_version(self.reader.frame())?;
         let api = ApiKey(key).api().ok_or(WireError::new(0, WireErrorKind::UnknownMessage { key }))?;
         let header_version = request_header_version(api.is_flexible(version));
         self.schema(Label::Header, RequestHeader::SCHEMA, header_version)?;

@@ -1,0 +1,191 @@
+//! The recorded frames, and what the tests do with a frame of any message.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use serde_json::Value;
+use steplog::disk::Slice;
+use steplog::wire::messages::{
+    api_versions, broker_lifecycle, create_topics, fetch, init_producer_id, list_offsets, metadata, produce,
+};
+use steplog::wire::schema::Kind;
+use steplog::wire::{
+    ApiKey, Message, RequestHeader, ResponseHeader, WireError, decode_prefix, decode_request_header,
+    decode_response_header, encode_request, encode_response, json, tree,
+};
+
+/// One recorded frame, without its 4-byte size.
+pub struct Frame {
+    pub name: String,
+    pub key: ApiKey,
+    pub version: i16,
+    pub is_request: bool,
+    pub bytes: Bytes,
+    pub header: Value,
+    pub body: Value,
+}
+
+pub fn fixture(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+pub fn hex(text: &str) -> Bytes {
+    let digits = (0..text.len()).step_by(2);
+    digits.map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+pub fn frames() -> Vec<Frame> {
+    let packed = fixture("decoded.json.gz");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut text).unwrap();
+    let list: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let frames = list.into_iter().map(|mut entry| Frame {
+        name: entry["name"].as_str().unwrap().to_owned(),
+        key: ApiKey(entry["key"].as_i64().unwrap() as i16),
+        version: entry["version"].as_i64().unwrap() as i16,
+        is_request: entry["request"].as_bool().unwrap(),
+        bytes: hex(entry["hex"].as_str().unwrap()),
+        header: entry["header"].take(),
+        body: entry["body"].take(),
+    });
+    frames.collect()
+}
+
+/// A frame that was read: its end, both parts as Kafka's JSON, and the bytes that it encodes to again.
+pub struct Reading {
+    pub end: usize,
+    pub header: Value,
+    pub body: Value,
+    pub again: Result<Vec<u8>, WireError>,
+}
+
+/// Calls `$then!(RequestType, ResponseType)` for the messages of `$key`.
+macro_rules! for_api {
+    ($key:expr, $then:ident) => {
+        match $key {
+            ApiKey::PRODUCE => $then!(produce::ProduceRequest, produce::ProduceResponse),
+            ApiKey::FETCH => $then!(fetch::FetchRequest, fetch::FetchResponse),
+            ApiKey::LIST_OFFSETS => $then!(list_offsets::ListOffsetsRequest, list_offsets::ListOffsetsResponse),
+            ApiKey::METADATA => $then!(metadata::MetadataRequest, metadata::MetadataResponse),
+            ApiKey::API_VERSIONS => $then!(api_versions::ApiVersionsRequest, api_versions::ApiVersionsResponse),
+            ApiKey::CREATE_TOPICS => $then!(create_topics::CreateTopicsRequest, create_topics::CreateTopicsResponse),
+            ApiKey::INIT_PRODUCER_ID => {
+                $then!(init_producer_id::InitProducerIdRequest, init_producer_id::InitProducerIdResponse)
+            }
+            ApiKey::BROKER_REGISTRATION => {
+                $then!(broker_lifecycle::BrokerRegistrationRequest, broker_lifecycle::BrokerRegistrationResponse)
+            }
+            ApiKey::BROKER_HEARTBEAT => {
+                $then!(broker_lifecycle::BrokerHeartbeatRequest, broker_lifecycle::BrokerHeartbeatResponse)
+            }
+            ApiKey::ALLOCATE_PRODUCER_IDS => {
+                $then!(broker_lifecycle::AllocateProducerIdsRequest, broker_lifecycle::AllocateProducerIdsResponse)
+            }
+            other => panic!("no messages of key {}", other.0),
+        }
+    };
+}
+
+pub fn read_request(bytes: &Bytes) -> Result<Reading, WireError> {
+    let (header, at) = decode_request_header(bytes)?;
+    macro_rules! read {
+        ($request:ty, $response:ty) => {
+            read_body::<$request>(bytes, at, &header)
+        };
+    }
+    for_api!(ApiKey(header.request_api_key), read)
+}
+
+fn read_body<M: Message>(bytes: &Bytes, at: usize, header: &RequestHeader) -> Result<Reading, WireError> {
+    let version = header.request_api_version;
+    let (body, end) = decode_prefix::<M>(bytes, at, version)?;
+    Ok(Reading {
+        end,
+        header: parse(&json::to_json(header, 2)),
+        body: parse(&json::to_json(&body, version)),
+        again: encode_request(header, &body).map(|slices| without_size(&slices)),
+    })
+}
+
+pub fn read_response(bytes: &Bytes, key: ApiKey, version: i16) -> Result<Reading, WireError> {
+    let (header, at) = decode_response_header(bytes, key, version)?;
+    macro_rules! read {
+        ($request:ty, $response:ty) => {
+            read_answer::<$response>(bytes, at, &header, version)
+        };
+    }
+    for_api!(key, read)
+}
+
+fn read_answer<M: Message>(
+    bytes: &Bytes,
+    at: usize,
+    header: &ResponseHeader,
+    version: i16,
+) -> Result<Reading, WireError> {
+    let (body, end) = decode_prefix::<M>(bytes, at, version)?;
+    Ok(Reading {
+        end,
+        header: parse(&json::to_json(header, 1)),
+        body: parse(&json::to_json(&body, version)),
+        again: encode_response(version, header.correlation_id, &body).map(|slices| without_size(&slices)),
+    })
+}
+
+/// Where the body of a frame ends; reads it and nothing more.
+pub fn end_of(frame: &Frame, bytes: &Bytes) -> Result<usize, WireError> {
+    let (at, key, version) = if frame.is_request {
+        let (header, at) = decode_request_header(bytes)?;
+        (at, ApiKey(header.request_api_key), header.request_api_version)
+    } else {
+        let (_, at) = decode_response_header(bytes, frame.key, frame.version)?;
+        (at, frame.key, frame.version)
+    };
+    macro_rules! end {
+        ($request:ty, $response:ty) => {
+            if frame.is_request {
+                decode_prefix::<$request>(bytes, at, version).map(|(_, end)| end)
+            } else {
+                decode_prefix::<$response>(bytes, at, version).map(|(_, end)| end)
+            }
+        };
+    }
+    for_api!(key, end)
+}
+
+pub fn read(frame: &Frame, bytes: &Bytes) -> Result<Reading, WireError> {
+    if frame.is_request { read_request(bytes) } else { read_response(bytes, frame.key, frame.version) }
+}
+
+pub fn tree_of(frame: &Frame, bytes: &Bytes) -> tree::Reading {
+    if frame.is_request { tree::request(bytes) } else { tree::response(bytes, frame.key, frame.version) }
+}
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The bytes of a frame's pieces; checks and drops the size in front.
+pub fn without_size(slices: &[Slice]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for slice in slices {
+        match slice {
+            Slice::Bytes(bytes) => all.extend_from_slice(bytes),
+            Slice::File(range) => {
+                let mut piece = vec![0; range.len as usize];
+                range.source.read_at(range.position, &mut piece).unwrap();
+                all.extend_from_slice(&piece);
+            }
+        }
+    }
+    let size = i32::from_be_bytes(all[..4].try_into().unwrap());
+    assert_eq!(size as usize, all.len() - 4, "the size in front is that of what follows");
+    all.split_off(4)
+}
+
+/// The kind of a frame, for messages about it.
+pub fn kind(frame: &Frame) -> Kind {
+    if frame.is_request { Kind::Request(frame.key.0) } else { Kind::Response(frame.key.0) }
+}
