@@ -166,6 +166,11 @@ impl<T: Replayable> Timeline<T> {
         self.branch(self.owner(branch, ordinal)?).store.at(ordinal)
     }
 
+    /// The branch's own events: those before its beginning stand on the one that it came from.
+    pub fn events(&self, branch: u32) -> &[Event] {
+        self.branches.get(branch as usize).map_or(&[], |branch| branch.store.events())
+    }
+
     /// How many events of the branch were computed, those before its beginning included.
     pub fn computed(&self, branch: u32) -> u64 {
         self.branches.get(branch as usize).map_or(0, |branch| branch.store.ordinals().end)

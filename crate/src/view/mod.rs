@@ -1,1 +1,18 @@
-//! Not written yet.
+//! What page and command line show: projections of a run, read-only, made when they are drawn.
+//!
+//! | file | one idea |
+//! |---|---|
+//! | `story` | a whole run as rows: lanes, frames, marks, records, where steps stop |
+//! | `viewer` | one position in a run, and what is there |
+//! | `inspect` | the bytes of a frame or segment beside their fields |
+//! | `why` | why a record's fate is what it is |
+
+mod inspect;
+mod story;
+mod viewer;
+mod why;
+
+pub use inspect::{Field, Inspected};
+pub use story::*;
+pub use viewer::{Unplayable, Viewer};
+pub use why::{WhyKind, WhyLink};

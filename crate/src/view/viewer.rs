@@ -1,0 +1,159 @@
+//! One position in a run of an experiment, and what is there.
+//!
+//! The whole run is computed once, when it is opened; what the page draws at a position is then a selection of the
+//! story's rows. What a node holds (log end, high watermark) is asked of the world at that position, which the timeline
+//! brings back.
+
+use std::sync::Arc;
+
+use super::story::{RecordStory, StepKind, Story, since};
+use super::{Inspected, WhyLink, inspect, why};
+use crate::experiment::{BadConfig, Cold, Experiment, Lab, Place, Report};
+use crate::node::Instant;
+use crate::sim::{Astray, Events, Replayable, Store, Timeline};
+
+/// Why an experiment cannot be opened, or a position not be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unplayable {
+    Config(BadConfig),
+    Cold(Cold),
+    /// A defect of the engine.
+    Astray(Astray),
+}
+
+impl std::fmt::Display for Unplayable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unplayable::Config(error) => error.fmt(f),
+            Unplayable::Cold(error) => error.fmt(f),
+            Unplayable::Astray(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unplayable {}
+
+impl From<Astray> for Unplayable {
+    fn from(astray: Astray) -> Unplayable {
+        Unplayable::Astray(astray)
+    }
+}
+
+pub struct Viewer {
+    timeline: Timeline<Lab>,
+    story: Story,
+    begun: Instant,
+}
+
+impl Viewer {
+    /// Runs the experiment to its end and stands at its opening instant. `seed` replaces the experiment's own.
+    pub fn open(experiment: Experiment, seed: Option<u64>) -> Result<Viewer, Unplayable> {
+        let mut lab = Lab::new(Arc::new(experiment), seed).map_err(Unplayable::Config)?;
+        let mut warm_up = Store::default();
+        lab.warm_up(&mut warm_up).map_err(Unplayable::Cold)?;
+        let (begun, seed) = (lab.begun().unwrap_or(lab.now()), lab.seed());
+        let (name, opening) = (lab.experiment().name.clone(), lab.experiment().opening.at);
+        let mut timeline = Timeline::new(seed, &name, lab, warm_up);
+        while timeline.compute(u64::MAX) {}
+        let story = Story::tell(timeline.frontier(), begun, timeline.events(0));
+        timeline.seek(begun + opening)?;
+        Ok(Viewer { timeline, story, begun })
+    }
+
+    pub fn experiment(&self) -> &Experiment {
+        self.lab().experiment()
+    }
+
+    pub fn story(&self) -> &Story {
+        &self.story
+    }
+
+    /// The run as it stands at the position.
+    pub fn lab(&self) -> &Lab {
+        self.timeline.state()
+    }
+
+    /// Microseconds since t = 0.
+    pub fn at(&self) -> i64 {
+        since(self.begun, self.timeline.position().at)
+    }
+
+    /// How many events have happened.
+    pub fn ordinal(&self) -> u64 {
+        self.timeline.position().ordinal
+    }
+
+    /// Whether the last event has happened.
+    pub fn at_end(&self) -> bool {
+        self.ordinal() >= self.timeline.computed(0)
+    }
+
+    /// Stands after the last event at or before `at`.
+    pub fn seek(&mut self, at: i64) -> Result<(), Astray> {
+        let at = at.clamp(0, self.story.end);
+        self.timeline.seek(Instant(self.begun.0 + at.unsigned_abs())).map(|_| ())
+    }
+
+    /// Stands just after this event.
+    pub fn seek_event(&mut self, event: u64) -> Result<(), Astray> {
+        self.timeline.seek_ordinal(event + 1).map(|_| ())
+    }
+
+    /// Moves to the next or previous stop; stays where there is none.
+    pub fn step(&mut self, kind: StepKind, forward: bool, fold: bool) -> Result<(), Astray> {
+        match self.story.step(kind, forward, self.ordinal(), fold) {
+            Some(ordinal) => self.timeline.seek_ordinal(ordinal).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// The facts as far as they are known at the position.
+    pub fn report(&self) -> Report {
+        self.lab().report(Place::Page, self.at_end())
+    }
+
+    /// The bytes of what a story's frame carries, with its fields.
+    pub fn frame(&self, index: usize) -> Option<Inspected> {
+        let frame = self.story.frames.get(index)?;
+        let super::FrameSource::Written(write) = frame.source else { return None };
+        let bytes = super::story::sent_bytes(self.timeline.get(write.event)?, write)?;
+        Some(inspect::frame(bytes, frame))
+    }
+
+    /// The active segment of a shown partition as it lies on its leader's disk at the position.
+    pub fn segment(&self, partition: usize) -> Option<Inspected> {
+        let shown = self.story.partitions.get(partition)?;
+        let (_, leader) = self.leader(partition)?;
+        let process = self.lab().servers().get(&leader)?;
+        let server = self.lab().world().machine(*process)?.as_server()?;
+        let directory = format!("{}-{}/", shown.topic, shown.partition);
+        let logs = server.disk().files().filter(|(path, _)| path.ends_with(".log"));
+        let (_, bytes) = logs.filter(|(path, _)| path.contains(&directory)).max_by_key(|(path, _)| path.to_string())?;
+        Some(inspect::segment(bytes))
+    }
+
+    /// What a partition's leader says of it, and the leader's node id.
+    pub fn leader(&self, partition: usize) -> Option<(crate::broker::PartitionState, i32)> {
+        let shown = self.story.partitions.get(partition)?;
+        self.lab().servers().values().find_map(|process| {
+            let state = self.lab().world().machine(*process)?.as_server()?.state();
+            let topic = state.topics.into_iter().find(|topic| topic.name == shown.topic)?;
+            let found = topic.partitions.into_iter().find(|one| one.partition == shown.partition)?;
+            (found.leader == state.node_id).then_some((found, state.node_id))
+        })
+    }
+
+    /// The chain of causes of what is known of a record at the position.
+    pub fn why(&self, record: usize) -> Vec<WhyLink> {
+        match self.story.records.get(record) {
+            Some(story) => why::of_record(&self.timeline, &self.story, story, record, self.begun, self.ordinal()),
+            None => Vec::new(),
+        }
+    }
+
+    /// Records that have been sent at the position.
+    pub fn records(&self) -> impl Iterator<Item = (usize, &RecordStory)> {
+        let ordinal = self.ordinal();
+        self.story.records.iter().enumerate().take_while(move |(_, record)| record.sent < ordinal)
+    }
+}

@@ -1,0 +1,215 @@
+//! Why a record's fate is what it is: the walk along causes, told in the links that a reader can follow.
+
+use std::collections::BTreeSet;
+
+use super::story::{FrameSource, RecordStory, Story, since};
+use crate::node::{Command, EffectKind, EventId, Input, Instant, Note, Reply};
+use crate::sim::{Event, Events, Fault, What};
+
+/// What happened at a link. The names are those of the page's engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyKind {
+    SendCalled,
+    Ok,
+    Failed,
+    Written,
+    FrameSent,
+    FrameDelivered,
+    FrameLost,
+    Appended,
+    Dying,
+    Killed,
+    Timeout,
+    WaitingForMetadata,
+}
+
+impl WhyKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            WhyKind::SendCalled => "send-called",
+            WhyKind::Ok => "ok",
+            WhyKind::Failed => "failed",
+            WhyKind::Written => "written",
+            WhyKind::FrameSent => "frame-sent",
+            WhyKind::FrameDelivered => "frame-delivered",
+            WhyKind::FrameLost => "frame-lost",
+            WhyKind::Appended => "appended",
+            WhyKind::Dying => "dying",
+            WhyKind::Killed => "killed",
+            WhyKind::Timeout => "timeout",
+            WhyKind::WaitingForMetadata => "waiting-for-metadata",
+        }
+    }
+}
+
+/// One link: the effect first, its causes after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhyLink {
+    pub event: u64,
+    pub at: i64,
+    pub lane: Option<usize>,
+    pub kind: WhyKind,
+    /// As for the mark of the same name; −1 where nothing is told.
+    pub a: i64,
+    pub b: i64,
+    /// Index into the story's frames.
+    pub frame: Option<usize>,
+}
+
+/// How many causes that say nothing of the record are followed in a row before a path is given up.
+const SILENT_MAX: u32 = 8;
+
+struct Walk<'a, E> {
+    events: &'a E,
+    story: &'a Story,
+    record: &'a RecordStory,
+    index: usize,
+    begun: Instant,
+    seen: BTreeSet<EventId>,
+    links: Vec<WhyLink>,
+}
+
+/// The chain for a record, as far as it is known when `ordinal` events have happened.
+pub(super) fn of_record(
+    events: &impl Events,
+    story: &Story,
+    record: &RecordStory,
+    index: usize,
+    begun: Instant,
+    ordinal: u64,
+) -> Vec<WhyLink> {
+    let known = |event: Option<u64>| event.filter(|event| *event < ordinal);
+    let failed = known(record.failed.map(|(event, _)| event));
+    let ok = known(record.ok.map(|(event, _)| event));
+    let landed = known(record.landed.map(|(event, _)| event));
+    let lost = known(record.lost).filter(|_| record.landed.is_none());
+    let mut walk = Walk { events, story, record, index, begun, seen: BTreeSet::new(), links: Vec::new() };
+    for start in [lost, landed, failed, ok].into_iter().flatten() {
+        walk.from(EventId { branch: 0, ordinal: start }, 0);
+    }
+    walk.links
+}
+
+impl<E: Events> Walk<'_, E> {
+    fn from(&mut self, id: EventId, silent: u32) {
+        if !self.seen.insert(id) {
+            return;
+        }
+        let Some(event) = self.events.get(id) else { return };
+        let before = self.links.len();
+        self.tell(event);
+        let told = self.links.get(before..).unwrap_or_default();
+        if told.iter().any(|link| link.kind == WhyKind::SendCalled) {
+            return;
+        }
+        let silent = if told.is_empty() { silent + 1 } else { 0 };
+        if silent > SILENT_MAX {
+            return;
+        }
+        let direct = event.cause.map(|cause| cause.event);
+        let mut causes: Vec<EventId> = direct.into_iter().chain(event.earlier.iter().copied()).collect();
+        if let What::Lost { write, .. } | What::Buffered { write, .. } = &event.what {
+            causes.push(write.event);
+        }
+        for effect in event.effects().iter().filter(|effect| self.is_ours(&effect.kind)) {
+            causes.extend(&effect.because.earlier);
+        }
+        if let Some(cause) = event.cause
+            && let Some(effect) = self.events.get(cause.event).zip(cause.effect)
+            && let Some(effect) = effect.0.effects().get(effect.1 as usize)
+        {
+            causes.extend(&effect.because.earlier);
+        }
+        for cause in causes {
+            self.from(cause, silent);
+        }
+    }
+
+    /// Whether an effect is about the record: its callback, or the batch that brought it into the log.
+    fn is_ours(&self, effect: &EffectKind) -> bool {
+        match effect {
+            EffectKind::Reply(call, Reply::Acked(_) | Reply::Failed(_)) => *call == self.record.call,
+            EffectKind::Note(Note::Appended { base_offset, last_offset, .. }) => {
+                self.record.landed.is_some_and(|(_, offset)| (*base_offset..=*last_offset).contains(&offset))
+            }
+            _ => false,
+        }
+    }
+
+    fn tell(&mut self, event: &Event) {
+        let (record, ordinal) = (self.index as i64, event.id.ordinal);
+        let lane = event.process().and_then(|process| self.story.lanes.iter().position(|lane| lane.process == process));
+        let sender = lane == Some(self.record.lane);
+        if let Some((ok, offset)) = self.record.ok
+            && ok == ordinal
+        {
+            self.link(event, lane, WhyKind::Ok, (record, offset), None);
+        }
+        if let Some((failed, text)) = self.record.failed
+            && failed == ordinal
+        {
+            self.link(event, lane, WhyKind::Failed, (record, text as i64), None);
+        }
+        match &event.what {
+            What::Lost { write, .. } => {
+                let frame = self.frame(FrameSource::Written(*write));
+                self.link(event, lane, WhyKind::FrameLost, (-1, -1), frame);
+            }
+            What::Fault(Fault::Kill(_)) => self.link(event, lane, WhyKind::Killed, (-1, -1), None),
+            What::Fault(Fault::Die { .. }) => self.link(event, lane, WhyKind::Dying, (-1, -1), None),
+            What::Handled { input, effects, .. } => {
+                match input {
+                    Input::Written { .. } if sender => {
+                        let frame = event.cause.and_then(|write| self.frame(FrameSource::Written(write)));
+                        self.link(event, lane, WhyKind::Written, (-1, -1), frame);
+                    }
+                    Input::Bytes { .. } => {
+                        let frame = event.cause.and_then(|write| self.frame(FrameSource::Written(write)));
+                        self.link(event, lane, WhyKind::FrameDelivered, (-1, -1), frame);
+                    }
+                    _ => {}
+                }
+                for effect in effects {
+                    match &effect.kind {
+                        note @ EffectKind::Note(Note::Appended { base_offset, .. }) if self.is_ours(note) => {
+                            self.link(event, lane, WhyKind::Appended, (*base_offset, -1), None);
+                        }
+                        EffectKind::Note(Note::BatchExpired { records, age_ms, .. }) if sender => {
+                            self.link(event, lane, WhyKind::Timeout, (i64::from(*records), *age_ms), None);
+                        }
+                        EffectKind::Note(Note::WaitingForMetadata { call, .. }) if *call == self.record.call => {
+                            self.link(event, lane, WhyKind::WaitingForMetadata, (record, -1), None);
+                        }
+                        _ => {}
+                    }
+                }
+                self.sent(event, lane);
+                if sender && matches!(input, Input::Command(call, Command::Send(_)) if *call == self.record.call) {
+                    self.link(event, lane, WhyKind::SendCalled, (record, -1), None);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The frames that this event sent with the record in them.
+    fn sent(&mut self, event: &Event, lane: Option<usize>) {
+        let record = self.index as i64;
+        let carries = |frame: &super::FrameRow| {
+            frame.event == event.id.ordinal && frame.records.0 <= record && record <= frame.records.1
+        };
+        let frame = self.story.frames.iter().position(carries);
+        if frame.is_some() {
+            self.link(event, lane, WhyKind::FrameSent, (-1, -1), frame);
+        }
+    }
+
+    fn frame(&self, source: FrameSource) -> Option<usize> {
+        self.story.frames.iter().position(|frame| frame.source == source)
+    }
+
+    fn link(&mut self, event: &Event, lane: Option<usize>, kind: WhyKind, (a, b): (i64, i64), frame: Option<usize>) {
+        let at = since(self.begun, event.at);
+        self.links.push(WhyLink { event: event.id.ordinal, at, lane, kind, a, b, frame });
+    }
+}
