@@ -1,1 +1,452 @@
-//! The only file that knows wasm-bindgen.
+//! The only file that knows wasm-bindgen: the engine of `www/src/engine.ts`, over [`crate::view`].
+//!
+//! What is drawn each frame goes out as one array of numbers, in the layout that `engine.ts` documents; control calls and
+//! details go out as plain objects.
+
+use js_sys::{Float64Array, Uint8Array};
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use crate::experiment::expression::{Expr, Value};
+use crate::experiment::program::Program;
+use crate::experiment::{Client, Expected, Experiment, Fact, FactKind, Text};
+use crate::sim::TraceHash;
+use crate::view::{StepKind, Viewer};
+use crate::wire::ApiKey;
+
+/// A run of one experiment, standing at one position.
+#[wasm_bindgen]
+pub struct Lab {
+    viewer: Viewer,
+    experiment_hash: String,
+}
+
+fn failed(error: impl std::fmt::Display) -> JsError {
+    JsError::new(&error.to_string())
+}
+
+fn to_js(value: &impl Serialize) -> Result<JsValue, JsError> {
+    value.serialize(&serde_wasm_bindgen::Serializer::json_compatible()).map_err(failed)
+}
+
+#[wasm_bindgen]
+impl Lab {
+    /// Runs the compiled experiment to its end. Fails on bytes that another version compiled.
+    #[wasm_bindgen(constructor)]
+    pub fn new(experiment: &[u8], seed: Option<u64>) -> Result<Lab, JsError> {
+        let mut hash = TraceHash::default();
+        hash.bytes(experiment);
+        let experiment = Experiment::from_bytes(experiment).map_err(failed)?;
+        let viewer = Viewer::open(experiment, seed).map_err(failed)?;
+        Ok(Lab { viewer, experiment_hash: hex(hash.value()) })
+    }
+
+    pub fn meta(&self) -> Result<JsValue, JsError> {
+        to_js(&Meta::of(&self.viewer, &self.experiment_hash))
+    }
+
+    pub fn us(&self) -> f64 {
+        self.viewer.at() as f64
+    }
+
+    pub fn seek(&mut self, us: f64) -> Result<(), JsError> {
+        self.viewer.seek(us as i64).map_err(failed)
+    }
+
+    pub fn seek_event(&mut self, event: f64) -> Result<(), JsError> {
+        self.viewer.seek_event(event as u64).map_err(failed)
+    }
+
+    pub fn step(&mut self, kind: &str, direction: i32, fold: bool) -> Result<(), JsError> {
+        let kind = match kind {
+            "event" => StepKind::Event,
+            "frame" => StepKind::Frame,
+            "line" => StepKind::Line,
+            "moment" => StepKind::Moment,
+            other => return Err(JsError::new(&format!("no step called {other}: event, frame, line or moment"))),
+        };
+        self.viewer.step(kind, direction > 0, fold).map_err(failed)
+    }
+
+    pub fn beats(&self, fold: bool) -> Float64Array {
+        numbers(&self.viewer.story().beats(fold))
+    }
+
+    pub fn view(&self, from_us: f64, fold: bool) -> Float64Array {
+        numbers(&view(&self.viewer, from_us as i64, fold))
+    }
+
+    pub fn facts(&self) -> Result<JsValue, JsError> {
+        let facts = self.viewer.report().facts.into_iter();
+        let facts: Vec<FactNow> =
+            facts.map(|fact| FactNow { value: shown(fact.value), holds: fact.holds, name: fact.name }).collect();
+        to_js(&facts)
+    }
+
+    /// The bytes of a frame of `view()` and their fields.
+    pub fn frame(&self, id: f64) -> Result<JsValue, JsError> {
+        bytes(self.viewer.frame(id as usize))
+    }
+
+    pub fn segment(&self, partition: usize) -> Result<JsValue, JsError> {
+        bytes(self.viewer.segment(partition))
+    }
+
+    pub fn why(&self, record: usize) -> Result<JsValue, JsError> {
+        let links = self.viewer.why(record).into_iter().map(|link| WhyNow {
+            event: link.event,
+            us: link.at,
+            lane: index_or_minus_one(link.lane),
+            mark: link.kind.name(),
+            a: link.a,
+            b: link.b,
+            frame: index_or_minus_one(link.frame),
+        });
+        to_js(&links.collect::<Vec<_>>())
+    }
+
+    pub fn hash(&self) -> String {
+        hex(self.viewer.lab().world().trace_hash().value())
+    }
+}
+
+fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}
+
+fn numbers(words: &[i64]) -> Float64Array {
+    let array = Float64Array::new_with_length(words.len() as u32);
+    for (index, word) in (0..).zip(words) {
+        array.set_index(index, *word as f64);
+    }
+    array
+}
+
+fn index_or_minus_one(index: Option<usize>) -> i64 {
+    index.map_or(-1, |index| index as i64)
+}
+
+/// The layout stands in `engine.ts`, at `decodeView`.
+fn view(viewer: &Viewer, from: i64, fold: bool) -> Vec<i64> {
+    let (story, ordinal) = (viewer.story(), viewer.ordinal());
+    let mut words = vec![viewer.at(), ordinal as i64 - 1, i64::from(viewer.at_end())];
+
+    let programs = viewer.experiment().programs.iter();
+    let clients = programs.map(|program| client_of(viewer.experiment(), program).map(|(index, _)| index));
+    rows(&mut words, clients, |client| {
+        let line = client.and_then(|client| viewer.lab().programs().line_of(client));
+        let calls = client.and_then(|client| story.calls.get(&client)).map_or(&[][..], Vec::as_slice);
+        let begun = calls.partition_point(|(begun, _)| *begun < ordinal);
+        let waits = calls.get(..begun).and_then(<[_]>::last);
+        let blocked = waits.is_some_and(|(_, answered)| answered.is_none_or(|answered| answered >= ordinal));
+        [line.map_or(-1, i64::from), i64::from(blocked)]
+    });
+    rows(&mut words, 0..story.partitions.len(), |partition| match viewer.leader(partition) {
+        Some((state, node)) => [
+            index_or_minus_one(story.lane_of_node(node)),
+            state.log_start_offset,
+            state.high_watermark,
+            state.log_end_offset,
+        ],
+        None => [-1, 0, 0, 0],
+    });
+    let frames = story.frames.iter().enumerate();
+    let frames = frames.filter(|(_, frame)| frame.event < ordinal && frame.end >= from && !(fold && frame.background));
+    rows(&mut words, frames, |(id, frame)| {
+        [
+            id as i64,
+            frame.conn as i64,
+            frame.from as i64,
+            frame.to as i64,
+            frame.sent,
+            frame.end,
+            i64::from(frame.outcome),
+            frame.kind as i64,
+            i64::from(frame.api_key),
+            i64::from(frame.api_version),
+            i64::from(frame.correlation_id),
+            frame.size as i64,
+            frame.records.0,
+            frame.records.1,
+            i64::from(frame.background),
+        ]
+    });
+    let marks = story.marks.iter().filter(|mark| mark.event < ordinal && mark.at >= from);
+    rows(&mut words, marks.filter(|mark| !(fold && mark.background)), |mark| {
+        let background = i64::from(mark.background);
+        [mark.event as i64, mark.at, mark.lane as i64, mark.kind as i64, mark.a, mark.b, background]
+    });
+    let records = viewer.records().filter_map(|(index, record)| Some((index, record, record.state(ordinal)?)));
+    rows(&mut words, records, |(index, record, state)| {
+        [index as i64, index_or_minus_one(record.partition), record.offset(ordinal), state as i64]
+    });
+    words
+}
+
+/// A count, then so many rows.
+fn rows<T, const N: usize>(words: &mut Vec<i64>, items: impl Iterator<Item = T>, row: impl Fn(T) -> [i64; N]) {
+    let count_at = words.len();
+    words.push(0);
+    let mut count = 0;
+    for item in items {
+        words.extend(row(item));
+        count += 1;
+    }
+    if let Some(at) = words.get_mut(count_at) {
+        *at = count;
+    }
+}
+
+fn client_of<'e>(experiment: &'e Experiment, program: &Program) -> Option<(usize, &'e Client)> {
+    experiment.clients.iter().enumerate().find(|(_, client)| client.name == program.client)
+}
+
+fn bytes(inspected: Option<crate::view::Inspected>) -> Result<JsValue, JsError> {
+    let inspected = inspected.ok_or_else(|| JsError::new("there are no bytes to show"))?;
+    let object = js_sys::Object::new();
+    let fields: Vec<FieldNow> = inspected.fields.into_iter().map(FieldNow::from).collect();
+    let set = |name: &str, value: &JsValue| js_sys::Reflect::set(&object, &name.into(), value).map(|_| ());
+    set("bytes", &Uint8Array::from(inspected.bytes.as_ref())).map_err(|_| JsError::new("cannot set a property"))?;
+    set("fields", &to_js(&fields)?).map_err(|_| JsError::new("cannot set a property"))?;
+    Ok(object.into())
+}
+
+/// A fact's value as the page shows it: a number, a word, or ids as ranges.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown {
+    Number(i64),
+    Bool(bool),
+    Text(String),
+}
+
+fn shown(value: Option<Value>) -> Option<Shown> {
+    value.map(|value| match value {
+        Value::Int(int) => Shown::Number(int),
+        Value::Bool(bool) => Shown::Bool(bool),
+        list @ Value::List(_) => Shown::Text(list.to_string()),
+    })
+}
+
+#[derive(Serialize)]
+struct FactNow {
+    name: String,
+    value: Option<Shown>,
+    holds: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct WhyNow {
+    event: u64,
+    us: i64,
+    lane: i64,
+    mark: &'static str,
+    a: i64,
+    b: i64,
+    frame: i64,
+}
+
+#[derive(Serialize)]
+struct FieldNow {
+    name: String,
+    value: String,
+    start: usize,
+    end: usize,
+    depth: u8,
+}
+
+impl From<crate::view::Field> for FieldNow {
+    fn from(field: crate::view::Field) -> FieldNow {
+        FieldNow { name: field.name, value: field.value, start: field.start, end: field.end, depth: field.depth }
+    }
+}
+
+/// What does not change during a run.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta<'a> {
+    name: &'a str,
+    version: &'static str,
+    experiment_hash: &'a str,
+    seed: String,
+    title: &'a Text,
+    summary: &'a Text,
+    lanes: Vec<LaneMeta<'a>>,
+    programs: Vec<ProgramMeta<'a>>,
+    partitions: Vec<PartitionMeta<'a>>,
+    facts: Vec<FactMeta<'a>>,
+    question: Option<Question<'a>>,
+    opening_us: u64,
+    start_us: i64,
+    end_us: i64,
+    outages: Vec<OutageMeta>,
+    moments: Vec<i64>,
+    strings: &'a [String],
+    apis: Vec<(i16, &'static str)>,
+}
+
+#[derive(Serialize)]
+struct LaneMeta<'a> {
+    name: &'a str,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgramMeta<'a> {
+    name: &'a str,
+    lane: i64,
+    config: Vec<(&'a str, &'a str)>,
+    lines: Vec<ProgramLine<'a>>,
+    java: Vec<String>,
+    java_line: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct ProgramLine<'a> {
+    text: &'a str,
+    depth: usize,
+}
+
+#[derive(Serialize)]
+struct PartitionMeta<'a> {
+    topic: &'a str,
+    partition: i32,
+}
+
+#[derive(Serialize)]
+struct FactMeta<'a> {
+    name: &'a str,
+    label: &'a Text,
+    kind: &'static str,
+    unit: &'static str,
+    expected: String,
+    book: Option<Shown>,
+    note: Option<&'a Text>,
+}
+
+#[derive(Serialize)]
+struct Question<'a> {
+    text: &'a Text,
+    asks: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OutageMeta {
+    lane: usize,
+    dying_us: i64,
+    dead_us: i64,
+    start_us: Option<i64>,
+    serving_us: Option<i64>,
+}
+
+impl<'a> Meta<'a> {
+    fn of(viewer: &'a Viewer, experiment_hash: &'a str) -> Meta<'a> {
+        let (experiment, story) = (viewer.experiment(), viewer.story());
+        let mut apis: Vec<i16> = story.frames.iter().map(|frame| frame.api_key).filter(|key| *key >= 0).collect();
+        apis.sort_unstable();
+        apis.dedup();
+        let mut moments = story.moments();
+        moments.dedup();
+        Meta {
+            name: &experiment.name,
+            version: env!("CARGO_PKG_VERSION"),
+            experiment_hash,
+            seed: viewer.lab().seed().to_string(),
+            title: &experiment.title,
+            summary: &experiment.about,
+            lanes: story
+                .lanes
+                .iter()
+                .map(|lane| LaneMeta {
+                    name: &lane.name,
+                    kind: if lane.client.is_some() { "client" } else { "server" },
+                })
+                .collect(),
+            programs: experiment.programs.iter().filter_map(|program| ProgramMeta::of(viewer, program)).collect(),
+            partitions: story
+                .partitions
+                .iter()
+                .map(|shown| PartitionMeta { topic: &shown.topic, partition: shown.partition })
+                .collect(),
+            facts: experiment.facts.iter().map(FactMeta::of).collect(),
+            question: (!experiment.opening.asks.is_empty()).then(|| Question {
+                text: &experiment.opening.question,
+                asks: experiment.opening.asks.iter().map(|ask| ask.fact.as_str()).collect(),
+            }),
+            opening_us: experiment.opening.at.0,
+            // The warm-up is over when a reader arrives.
+            start_us: 0,
+            end_us: story.end,
+            outages: story
+                .outages
+                .iter()
+                .map(|outage| OutageMeta {
+                    lane: outage.lane,
+                    dying_us: outage.dying,
+                    dead_us: outage.dead,
+                    start_us: outage.start,
+                    serving_us: outage.serving,
+                })
+                .collect(),
+            moments,
+            strings: &story.strings,
+            apis: apis.into_iter().map(|key| (key, ApiKey(key).name())).collect(),
+        }
+    }
+}
+
+impl<'a> ProgramMeta<'a> {
+    fn of(viewer: &'a Viewer, program: &'a Program) -> Option<ProgramMeta<'a>> {
+        let (index, client) = client_of(viewer.experiment(), program)?;
+        let lane = viewer.story().lanes.iter().position(|lane| lane.client == Some(index));
+        let java = program.as_java(client);
+        // The Java line that a line of the grammar became; a callback's stands inside its send's.
+        let java_line = (0..program.lines.len() as u32)
+            .map(|line| java.iter().rposition(|java| java.of.is_some_and(|of| of <= line)).unwrap_or(0))
+            .collect();
+        Some(ProgramMeta {
+            name: &program.client,
+            lane: index_or_minus_one(lane),
+            config: client.config.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect(),
+            lines: program
+                .lines
+                .iter()
+                .map(|line| {
+                    let text = line.trim_start();
+                    ProgramLine { text, depth: (line.len() - text.len()) / 2 }
+                })
+                .collect(),
+            java: java.into_iter().map(|line| line.text).collect(),
+            java_line,
+        })
+    }
+}
+
+impl<'a> FactMeta<'a> {
+    fn of(fact: &'a Fact) -> FactMeta<'a> {
+        FactMeta {
+            name: &fact.name,
+            label: &fact.text,
+            kind: fact.kind.name(),
+            unit: match (&fact.expected, &fact.kind) {
+                (Expected::Value(Value::List(_) | Value::Bool(_)), _) => "text",
+                (_, FactKind::Timing) if is_time(&fact.is) => "ms",
+                _ => "count",
+            },
+            expected: fact.expected.to_string(),
+            book: shown(fact.book.as_ref().map(|book| book.value.clone())),
+            note: None,
+        }
+    }
+}
+
+/// Whether an expression tells an instant or a span.
+fn is_time(expression: &Expr) -> bool {
+    match expression {
+        Expr::DeadAt(_) | Expr::ServingAt(_) | Expr::Ended(_) => true,
+        Expr::Binary(_, left, right) => is_time(left) || is_time(right),
+        _ => false,
+    }
+}

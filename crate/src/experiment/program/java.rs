@@ -4,9 +4,22 @@ use super::{Program, SendRecord, StartAt, Template, What};
 use crate::experiment::{Client, ClientKind};
 use crate::node::Duration;
 
+/// A line of Java, and the program's line that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JavaLine {
+    pub text: String,
+    /// Index into [`Program::lines`]; `None` before the first.
+    pub of: Option<u32>,
+}
+
 impl Program {
     /// Lines of Java: how the client is made, and what it then does.
-    pub fn as_java(&self, client: &Client) -> Vec<String> {
+    pub fn as_java(&self, client: &Client) -> Vec<JavaLine> {
+        let head = self.java_head(client).into_iter().map(|text| JavaLine { text, of: None });
+        head.chain(self.java_body(client.kind)).collect()
+    }
+
+    fn java_head(&self, client: &Client) -> Vec<String> {
         let mut lines = vec!["Properties p = new Properties();".to_string()];
         for (key, value) in &client.config {
             lines.push(format!("p.put(\"{key}\", \"{value}\");"));
@@ -20,20 +33,27 @@ impl Program {
             lines.push(format!("AtomicInteger {counter} = new AtomicInteger();"));
         }
         lines.push(String::new());
+        lines
+    }
+
+    fn java_body(&self, kind: ClientKind) -> Vec<JavaLine> {
+        let mut lines = Vec::new();
         let mut depth = 0;
         for step in &self.steps {
+            let line = |depth: usize, text: &str| JavaLine {
+                text: format!("{}{text}", "    ".repeat(depth)),
+                of: Some(step.line),
+            };
             if matches!(step.what, What::End { .. }) {
                 if let What::End { head } = step.what
                     && let Some(What::Repeat { every, .. }) = self.steps.get(head as usize).map(|head| &head.what)
                     && *every > Duration::ZERO
                 {
-                    lines.push(format!("{}Thread.sleep({});", "    ".repeat(depth), every.as_ms()));
+                    lines.push(line(depth, &format!("Thread.sleep({});", every.as_ms())));
                 }
                 depth -= 1;
             }
-            for line in self.java_of(&step.what, client.kind, depth) {
-                lines.push(format!("{}{line}", "    ".repeat(depth)));
-            }
+            lines.extend(self.java_of(&step.what, kind, depth).iter().map(|text| line(depth, text)));
             if matches!(step.what, What::Repeat { .. }) {
                 depth += 1;
             }

@@ -29,6 +29,7 @@ use crate::node::Duration;
 mod java;
 mod parse;
 
+pub use java::JavaLine;
 pub use parse::{Names, parse};
 
 /// A client's program: its lines as the reader sees them, and what they do.

@@ -110,15 +110,8 @@ impl Telling<'_> {
         if !named {
             return true;
         }
-        let idle = |answer: &Frame| {
-            self.bytes(answer.write).is_some_and(|bytes| {
-                let answer = wire::decode_response::<FetchResponse>(&bytes.slice(4.min(bytes.len())..), header.api_version);
-                answer.is_ok_and(|(_, answer)| {
-                    let mut partitions = answer.responses.iter().flat_map(|topic| &topic.partitions);
-                    partitions.all(|one| one.error_code == 0 && one.records.as_ref().is_none_or(|records| records.is_empty()))
-                })
-            })
-        };
+        let idle =
+            |answer: &Frame| self.bytes(answer.write).is_some_and(|bytes| brings_nothing(&bytes, header.api_version));
         if key != ApiKey::FETCH {
             return false;
         }
@@ -198,8 +191,20 @@ impl Telling<'_> {
     }
 }
 
+/// Whether a Fetch response (with its size prefix) has neither records nor an error.
+fn brings_nothing(response: &Bytes, version: i16) -> bool {
+    let body = response.slice(4.min(response.len())..);
+    let Ok((_, response)) = wire::decode_response::<FetchResponse>(&body, version) else { return false };
+    let empty = |records: &Slice| match records {
+        Slice::Bytes(bytes) => bytes.is_empty(),
+        Slice::File(range) => range.len == 0,
+    };
+    let mut partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
+    partitions.all(|partition| partition.error_code == 0 && partition.records.as_ref().is_none_or(empty))
+}
+
 /// The bytes that one effect of an event sent; what lies in files is not there.
-pub(crate) fn sent_bytes(event: &Event, write: Cause) -> Option<Bytes> {
+pub(in crate::view) fn sent_bytes(event: &Event, write: Cause) -> Option<Bytes> {
     let effect = event.effects().get(write.effect? as usize)?;
     let EffectKind::Send { chunks, .. } = &effect.kind else { return None };
     let mut bytes = Vec::new();

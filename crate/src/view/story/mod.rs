@@ -10,6 +10,7 @@ mod steps;
 
 use std::collections::BTreeMap;
 
+pub(super) use frames::sent_bytes;
 pub use frames::{FrameKind, FrameRow, FrameSource};
 pub use marks::{Mark, MarkKind};
 pub use records::{RecordState, RecordStory};
@@ -156,6 +157,12 @@ impl Story {
         beats.sort_unstable();
         beats.dedup();
         beats
+    }
+
+    /// Instants of what is rare and changes the story, ascending.
+    pub fn moments(&self) -> Vec<i64> {
+        let moments = self.marks.iter().filter(|mark| mark.kind.is_moment() && !mark.background);
+        moments.map(|mark| mark.at).collect()
     }
 
     /// The lane of a node by its id.
