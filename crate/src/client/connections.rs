@@ -20,7 +20,6 @@ pub(super) enum State {
 #[derive(Debug, Clone)]
 pub(super) struct InFlight<T> {
     pub correlation_id: i32,
-    pub api_key: i16,
     pub version: i16,
     pub sent_ms: i64,
     pub timeout_ms: i64,

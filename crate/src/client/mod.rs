@@ -1,10 +1,12 @@
-//! Kafka's clients as state machines: the producer and the consumer by assignment, the same code in page and native.
+//! Kafka's clients as state machines: the producer, the consumer by assignment and the admin client, the same code in
+//! page and native.
 //!
 //! In: [`Command`]s of a program, bytes of brokers, time. Out: requests as real Kafka frames, and [`Reply`]s with
 //! Kafka's exception names and texts. Files follow Kafka's classes: `network` and `connections` are NetworkClient,
 //! `metadata` is Metadata, `producer/` KafkaProducer with its accumulator and sender, `consumer/` KafkaConsumer with its
 //! fetcher.
 
+mod admin;
 mod backoff;
 pub mod config;
 mod connections;
@@ -15,6 +17,7 @@ mod network;
 mod outbox;
 mod producer;
 
+use self::admin::Admin;
 use self::consumer::Consumer;
 use self::outbox::Outbox;
 use self::producer::Producer;
@@ -22,9 +25,9 @@ use crate::node::{At, Effect, Input, Instant, Node, Rng};
 #[cfg(doc)]
 use crate::node::{Command, Reply};
 
-pub use config::{ConfigError, ConsumerConfig, ProducerConfig};
+pub use config::{AdminConfig, ConfigError, ConsumerConfig, ProducerConfig};
 
-/// A Kafka client: a producer or a consumer.
+/// A Kafka client: a producer, a consumer or an admin client.
 #[derive(Debug, Clone)]
 pub struct Client {
     kind: Kind,
@@ -34,6 +37,7 @@ pub struct Client {
 enum Kind {
     Producer(Box<Producer>),
     Consumer(Box<Consumer>),
+    Admin(Box<Admin>),
 }
 
 impl Client {
@@ -49,6 +53,12 @@ impl Client {
         let client_id = client_id(name, &config.connection.client_id);
         Client { kind: Kind::Consumer(Box::new(Consumer::new(client_id, config, &Rng::new(seed)))) }
     }
+
+    /// A client that creates topics.
+    pub fn admin(name: &str, config: AdminConfig, seed: u64) -> Client {
+        let client_id = client_id(name, &config.connection.client_id);
+        Client { kind: Kind::Admin(Box::new(Admin::new(client_id, config, &Rng::new(seed)))) }
+    }
 }
 
 fn client_id(name: &str, configured: &str) -> String {
@@ -61,6 +71,7 @@ impl Node for Client {
         match &mut self.kind {
             Kind::Producer(producer) => producer.handle(input, &mut outbox),
             Kind::Consumer(consumer) => consumer.handle(input, &mut outbox),
+            Kind::Admin(admin) => admin.handle(input, &mut outbox),
         }
     }
 
@@ -68,6 +79,7 @@ impl Node for Client {
         let ms = match &self.kind {
             Kind::Producer(producer) => producer.next_timeout_ms(),
             Kind::Consumer(consumer) => consumer.next_timeout_ms(),
+            Kind::Admin(admin) => admin.next_timeout_ms(),
         };
         // Clients count in whole milliseconds; what is overdue is due at once.
         ms.map(|ms| Instant(u64::try_from(ms).unwrap_or(0).saturating_mul(1000)))

@@ -125,10 +125,6 @@ impl<T> Network<T> {
         self.connections.values().any(|c| !c.in_flight.is_empty())
     }
 
-    pub fn has_in_flight_to(&self, node: i32) -> bool {
-        self.connections.get(&node).is_some_and(|c| !c.in_flight.is_empty())
-    }
-
     /// Whether a request could go to the node now. Nothing goes while a metadata update is due.
     fn is_ready(&self, node: i32, now_ms: i64) -> bool {
         !self.is_update_due(now_ms) && self.can_send(node, now_ms)
@@ -251,7 +247,6 @@ impl<T> Network<T> {
         connection.last_used_ms = now_ms;
         connection.in_flight.push_back(InFlight {
             correlation_id,
-            api_key,
             version,
             sent_ms: now_ms,
             timeout_ms: self.request_timeout_ms.saturating_add(sent.extra_timeout_ms),
@@ -617,11 +612,6 @@ impl<T> Network<T> {
                 connection.throttled_until_ms = until;
             }
         }
-    }
-
-    /// What made this node's connection as it is now.
-    pub fn connection_changed_by(&self, node: i32) -> EventId {
-        self.connections.get(&node).map_or_else(EventId::default, |c| c.changed_by)
     }
 
     /// Closes every connection; requests in flight are forgotten.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reader::Reader;
-use super::{ConfigError, ConnectionConfig, KnownKey, no_effect};
+use super::{CONNECTIONS_MAX_IDLE_MS, ConfigError, ConnectionConfig, KnownKey, no_effect};
 use crate::node::Exception;
 
 /// auto.offset.reset.
@@ -65,7 +65,7 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ConsumerConfig, Vec<KnownKe
     keys.string("partition.assignment.strategy", assignors);
     keys.optional("group.remote.assignor");
     let mut config = ConsumerConfig {
-        connection: ConnectionConfig::read(&mut keys, "consumer")?,
+        connection: ConnectionConfig::read(&mut keys, "consumer", CONNECTIONS_MAX_IDLE_MS)?,
         allow_auto_create_topics: keys.boolean("allow.auto.create.topics", true)?,
         auto_offset_reset: reset,
         check_crcs: keys.boolean("check.crcs", true)?,

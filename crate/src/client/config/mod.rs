@@ -1,10 +1,11 @@
 //! Configuration of clients: Kafka's own keys, defaults, checks and texts.
 //!
-//! In: the keys as a user writes them. Out: a typed [`ProducerConfig`] or [`ConsumerConfig`], or a [`ConfigError`].
+//! In: the keys as a user writes them. Out: a typed [`ProducerConfig`], [`ConsumerConfig`] or [`AdminConfig`], or a [`ConfigError`].
 //! Every key that Kafka 4.3.0 knows is known here: it acts, or is listed in `no_effect`, so that nobody believes a
 //! setting to be at work that is not. Kafka keeps unknown keys with a log line; here they are errors that name the
 //! nearest key.
 
+mod admin;
 mod consumer;
 mod no_effect;
 mod producer;
@@ -12,6 +13,7 @@ mod reader;
 
 use std::fmt;
 
+pub use admin::AdminConfig;
 pub use consumer::{ConsumerConfig, IsolationLevel, OffsetReset};
 pub use producer::ProducerConfig;
 pub use reader::KnownKey;
@@ -68,7 +70,10 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// What producer and consumer share: connections and metadata.
+/// connections.max.idle.ms of producers and consumers.
+const CONNECTIONS_MAX_IDLE_MS: i64 = 540_000;
+
+/// What all clients share: connections and metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionConfig {
     pub bootstrap_servers: Vec<Address>,
@@ -88,7 +93,11 @@ pub struct ConnectionConfig {
 }
 
 impl ConnectionConfig {
-    fn read(keys: &mut reader::Reader<'_>, client: &'static str) -> Result<ConnectionConfig, ConfigError> {
+    fn read(
+        keys: &mut reader::Reader<'_>,
+        client: &'static str,
+        max_idle_ms: i64,
+    ) -> Result<ConnectionConfig, ConfigError> {
         let security = keys.one_of_any_case(
             "security.protocol",
             "PLAINTEXT",
@@ -116,7 +125,7 @@ impl ConnectionConfig {
                 30_000,
                 i64::MIN..=i64::MAX,
             )?,
-            connections_max_idle_ms: keys.long("connections.max.idle.ms", 540_000, i64::MIN..=i64::MAX)?,
+            connections_max_idle_ms: keys.long("connections.max.idle.ms", max_idle_ms, i64::MIN..=i64::MAX)?,
             metadata_max_age_ms: keys.long("metadata.max.age.ms", 300_000, 0..=i64::MAX)?,
             rebootstrap: strategy.eq_ignore_ascii_case("rebootstrap"),
             metadata_recovery_rebootstrap_trigger_ms: keys.long(

@@ -39,8 +39,6 @@ pub const BOTH: &[NoEffect] = &[
         Check::OneOf(&["use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"]),
     ),
     NoEffect::new("config.providers", Some(""), Check::Any),
-    NoEffect::new("enable.metrics.push", Some("true"), Check::Boolean),
-    NoEffect::new("interceptor.classes", Some(""), Check::Any),
     NoEffect::new("metric.reporters", Some("org.apache.kafka.common.metrics.JmxReporter"), Check::Any),
     NoEffect::new("metrics.num.samples", Some("2"), Check::Int(1, i32::MAX)),
     NoEffect::new("metrics.recording.level", Some("INFO"), Check::OneOf(&["INFO", "DEBUG", "TRACE"])),
@@ -127,6 +125,8 @@ pub const BOTH: &[NoEffect] = &[
 
 /// Keys of producers.
 pub const PRODUCER: &[NoEffect] = &[
+    NoEffect::new("interceptor.classes", Some(""), Check::Any),
+    NoEffect::new("enable.metrics.push", Some("true"), Check::Boolean),
     NoEffect::new("compression.gzip.level", Some("-1"), Check::GzipLevel),
     NoEffect::new("compression.lz4.level", Some("9"), Check::Int(1, 17)),
     NoEffect::new("compression.zstd.level", Some("3"), Check::Int(-131_072, 22)),
@@ -138,6 +138,8 @@ pub const PRODUCER: &[NoEffect] = &[
 
 /// Keys of consumers.
 pub const CONSUMER: &[NoEffect] = &[
+    NoEffect::new("interceptor.classes", Some(""), Check::Any),
+    NoEffect::new("enable.metrics.push", Some("true"), Check::Boolean),
     NoEffect::new("auto.commit.interval.ms", Some("5000"), Check::Int(0, i32::MAX)),
     NoEffect::new("exclude.internal.topics", Some("true"), Check::Boolean),
     NoEffect::new("group.instance.id", None, Check::NotEmpty),
@@ -147,4 +149,12 @@ pub const CONSUMER: &[NoEffect] = &[
     NoEffect::new("share.acknowledgement.mode", Some("implicit"), Check::OneOf(&["implicit", "explicit"])),
     NoEffect::new("share.acquire.mode", Some("BATCH_OPTIMIZED"), Check::OneOf(&["batch_optimized", "record_limit"])),
     NoEffect::new("value.deserializer", None, Check::Serde),
+];
+
+/// Keys of admin clients.
+pub const ADMIN: &[NoEffect] = &[
+    NoEffect::new("bootstrap.controllers", Some(""), Check::Any),
+    NoEffect::new("enable.metrics.push", Some("false"), Check::Boolean),
+    NoEffect::new("receive.buffer.bytes", Some("65536"), Check::Int(-1, i32::MAX)),
+    NoEffect::new("retries", Some("2147483647"), Check::Int(0, i32::MAX)),
 ];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reader::Reader;
-use super::{ConfigError, ConnectionConfig, KnownKey, no_effect};
+use super::{CONNECTIONS_MAX_IDLE_MS, ConfigError, ConnectionConfig, KnownKey, no_effect};
 use crate::node::Exception;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
     if transactional_id.as_deref() == Some("") {
         return Err(ConfigError::invalid("transactional.id", "", "String must be non-empty"));
     }
-    let connection = ConnectionConfig::read(&mut keys, "producer")?;
+    let connection = ConnectionConfig::read(&mut keys, "producer", CONNECTIONS_MAX_IDLE_MS)?;
     let delivery_timeout_ms: i64 = keys.int("delivery.timeout.ms", 120_000, 0..=i32::MAX)?.into();
     let mut config = ProducerConfig {
         acks: if acks == "0" { 0 } else { if acks == "1" { 1 } else { -1 } },

@@ -1,0 +1,191 @@
+//! The admin client: creates topics (Kafka's KafkaAdminClient, as far as experiments need it).
+//!
+//! In: CreateTopics, Close. Out: CreateTopics requests to whichever node can be reached; brokers pass them on to the
+//! controller.
+
+use super::config::AdminConfig;
+use super::exceptions;
+use super::metadata::Metadata;
+use super::network::{Completion, Network, Outcome, Sent};
+use super::outbox::Outbox;
+use crate::node::{CallId, Command, EventId, Exception, Input, NewTopic, Reply, Rng};
+use crate::wire;
+use crate::wire::ErrorCode;
+use crate::wire::messages::create_topics::{
+    CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse,
+};
+
+const CREATE_TOPICS_LATEST: i16 = 7;
+/// KafkaAdminClient lets many calls fly at once; ours are few.
+const MAX_IN_FLIGHT: i32 = 100;
+
+/// A `createTopics()` whose answer is awaited.
+#[derive(Debug, Clone)]
+struct Call {
+    call: CallId,
+    topics: Vec<NewTopic>,
+    deadline_ms: i64,
+    not_before_ms: i64,
+    asked: bool,
+    called_by: EventId,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Admin {
+    config: AdminConfig,
+    network: Network<CallId>,
+    calls: Vec<Call>,
+    look_ms: Option<i64>,
+    closed: bool,
+}
+
+impl Admin {
+    pub fn new(client_id: String, config: AdminConfig, rng: &Rng) -> Admin {
+        let metadata = Metadata::new(&config.connection, None, false, rng.fork("metadata"));
+        let network = Network::new(client_id, &config.connection, MAX_IN_FLIGHT, metadata, rng.fork("network"));
+        Admin { config, network, calls: Vec::new(), look_ms: None, closed: false }
+    }
+
+    pub fn handle(&mut self, input: Input, outbox: &mut Outbox<'_>) {
+        let mut done = Vec::new();
+        match input {
+            Input::Command(call, command) => self.command(call, command, outbox),
+            input if !self.closed => self.network.handle(input, &mut done, outbox),
+            _ => return,
+        }
+        let mut first = true;
+        while !self.closed {
+            let mut acted = !done.is_empty();
+            for completion in std::mem::take(&mut done) {
+                self.complete(completion, outbox);
+            }
+            acted |= self.send(outbox);
+            acted |= self.network.poll(first, &mut done, outbox);
+            first = false;
+            if !acted {
+                return;
+            }
+        }
+    }
+
+    pub fn next_timeout_ms(&self) -> Option<i64> {
+        if self.closed {
+            return None;
+        }
+        let deadlines = self.calls.iter().map(|call| call.deadline_ms);
+        deadlines.chain(self.look_ms).chain(self.network.next_timeout_ms()).min()
+    }
+
+    fn command(&mut self, call: CallId, command: Command, outbox: &mut Outbox<'_>) {
+        let refused =
+            |message: &str| Reply::Failed(Exception { class: "IllegalStateException", message: message.to_owned() });
+        match command {
+            Command::Close { .. } | Command::Shutdown => {
+                self.network.close(outbox);
+                self.closed = true;
+                outbox.reply(&[], call, Reply::Done);
+            }
+            _ if self.closed => {
+                outbox.reply(&[], call, refused("Cannot accept new calls when AdminClient is closing."));
+            }
+            Command::CreateTopics { topics } => {
+                let now_ms = outbox.now_ms();
+                self.calls.push(Call {
+                    call,
+                    topics,
+                    deadline_ms: now_ms.saturating_add(self.config.default_api_timeout_ms),
+                    not_before_ms: now_ms,
+                    asked: false,
+                    called_by: outbox.event(),
+                });
+            }
+            _ => outbox.reply(&[], call, refused("Not a command for an admin client")),
+        }
+    }
+
+    /// Sends what can be sent, and ends what takes too long.
+    fn send(&mut self, outbox: &mut Outbox<'_>) -> bool {
+        let now_ms = outbox.now_ms();
+        self.look_ms = None;
+        let before = self.calls.len();
+        self.calls.retain(|call| {
+            let late = now_ms >= call.deadline_ms;
+            if late {
+                let message = "Timed out waiting for a node assignment. Call: createTopics".to_owned();
+                let timeout = Exception { class: "TimeoutException", message };
+                outbox.reply(&[call.called_by], call.call, Reply::Failed(timeout));
+            }
+            !late
+        });
+        let mut acted = self.calls.len() < before;
+        for at in 0..self.calls.len() {
+            let Some(call) = self.calls.get(at).filter(|call| !call.asked).cloned() else { continue };
+            if call.not_before_ms > now_ms {
+                self.look_ms = self.look_ms.into_iter().chain([call.not_before_ms]).min();
+                continue;
+            }
+            let Some(node) = self.network.least_loaded_node(now_ms) else { continue };
+            if !self.network.ready(node, outbox) {
+                self.look_ms = self.look_ms.into_iter().chain(self.network.poll_at_ms(node, now_ms)).min();
+                continue;
+            }
+            let timeout_ms = i32::try_from(call.deadline_ms - now_ms).unwrap_or(i32::MAX);
+            let topics = call.topics.iter().map(creatable).collect();
+            let build = |_| CreateTopicsRequest { topics, timeout_ms, ..Default::default() };
+            let earlier = [call.called_by];
+            let sent = Sent { earlier: &earlier, ..Sent::default() };
+            let is_sent = self.network.send(node, call.call, true, CREATE_TOPICS_LATEST, build, sent, outbox).is_ok();
+            if let Some(call) = self.calls.get_mut(at) {
+                call.asked = is_sent;
+                call.not_before_ms = now_ms.saturating_add(self.config.connection.retry_backoff_ms);
+            }
+            acted |= is_sent;
+        }
+        acted
+    }
+
+    fn complete(&mut self, done: Completion<CallId>, outbox: &mut Outbox<'_>) {
+        let Some(at) = self.calls.iter().position(|call| call.call == done.purpose) else { return };
+        let response = match &done.outcome {
+            Outcome::Response(frame) => wire::decode_response::<CreateTopicsResponse>(frame, done.version).ok(),
+            _ => None,
+        };
+        let failures: Option<Vec<_>> = response.map(|(_, response)| {
+            let refused = |error: ErrorCode| error.is_error() && error != ErrorCode::TOPIC_ALREADY_EXISTS;
+            response.topics.into_iter().filter(|topic| refused(ErrorCode(topic.error_code))).collect()
+        });
+        let earlier = [self.calls.get(at).map_or(done.sent_by, |call| call.called_by), done.sent_by];
+        let reply = match failures.as_deref() {
+            Some([]) => Reply::Done,
+            Some([first, ..]) if !ErrorCode(first.error_code).is_retriable() => {
+                let error = ErrorCode(first.error_code);
+                Reply::Failed(exceptions::exception_with(error, first.error_message.as_deref()))
+            }
+            // Nobody has answered, or not for good: once more.
+            _ => {
+                if let Some(call) = self.calls.get_mut(at) {
+                    call.asked = false;
+                    call.not_before_ms = outbox.now_ms().saturating_add(self.config.connection.retry_backoff_ms);
+                }
+                return;
+            }
+        };
+        self.calls.remove(at);
+        outbox.reply(&earlier, done.purpose, reply);
+    }
+}
+
+fn creatable(topic: &NewTopic) -> CreatableTopic {
+    let config = |(name, value): &(String, String)| CreatableTopicConfig {
+        name: name.clone(),
+        value: Some(value.clone()),
+        ..Default::default()
+    };
+    CreatableTopic {
+        name: topic.name.clone(),
+        num_partitions: topic.partitions,
+        replication_factor: topic.replication_factor,
+        configs: topic.configs.iter().map(config).collect(),
+        ..Default::default()
+    }
+}
