@@ -15,7 +15,6 @@ use crate::wire::messages::create_topics::{
     CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse,
 };
 
-const CREATE_TOPICS_LATEST: i16 = 7;
 /// KafkaAdminClient lets many calls fly at once; ours are few.
 const MAX_IN_FLIGHT: i32 = 100;
 
@@ -133,8 +132,8 @@ impl Admin {
             let topics = call.topics.iter().map(creatable).collect();
             let build = |_| CreateTopicsRequest { topics, timeout_ms, ..Default::default() };
             let earlier = [call.called_by];
-            let sent = Sent { earlier: &earlier, ..Sent::default() };
-            let is_sent = self.network.send(node, call.call, true, CREATE_TOPICS_LATEST, build, sent, outbox).is_ok();
+            let sent = Sent { earlier: &earlier, ..Sent::to(node) };
+            let is_sent = self.network.send(sent, call.call, build, outbox).is_ok();
             if let Some(call) = self.calls.get_mut(at) {
                 call.asked = is_sent;
                 call.not_before_ms = now_ms.saturating_add(self.config.connection.retry_backoff_ms);

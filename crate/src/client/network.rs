@@ -205,30 +205,25 @@ impl<T> Network<T> {
     /// `earlier` are the events that the request waited for.
     pub fn send<M: Message>(
         &mut self,
-        node: i32,
-        purpose: T,
-        expects_response: bool,
-        latest: i16,
-        build: impl FnOnce(i16) -> M,
         sent: Sent<'_>,
+        purpose: T,
+        build: impl FnOnce(i16) -> M,
         outbox: &mut Outbox<'_>,
     ) -> Result<(), UnsupportedVersion> {
-        let version = self.version_for::<M>(node)?.min(latest);
+        let version = self.version_for::<M>(sent.node)?.min(sent.latest);
         let body = build(version);
-        self.send_frame(node, Purpose::Of(purpose), expects_response, version, &body, sent, outbox)
+        self.send_frame(sent, Purpose::Of(purpose), version, &body, outbox)
     }
 
     fn send_frame<M: Message>(
         &mut self,
-        node: i32,
+        sent: Sent<'_>,
         purpose: Purpose<T>,
-        expects_response: bool,
         version: i16,
         body: &M,
-        sent: Sent<'_>,
         outbox: &mut Outbox<'_>,
     ) -> Result<(), UnsupportedVersion> {
-        let connection = self.connections.get_mut(&node).ok_or(UnsupportedVersion)?;
+        let connection = self.connections.get_mut(&sent.node).ok_or(UnsupportedVersion)?;
         let conn = connection.conn().ok_or(UnsupportedVersion)?;
         let correlation_id = self.next_correlation_id;
         self.next_correlation_id = self.next_correlation_id.checked_add(1).unwrap_or(0);
@@ -249,10 +244,10 @@ impl<T> Network<T> {
             correlation_id,
             version,
             sent_ms: now_ms,
-            timeout_ms: self.request_timeout_ms.saturating_add(sent.extra_timeout_ms),
+            timeout_ms: self.request_timeout_ms,
             ends_at: connection.bytes_sent,
             written: false,
-            expects_response,
+            expects_response: sent.expects_response,
             purpose,
             sent_by: outbox.event(),
         });
@@ -309,9 +304,9 @@ impl<T> Network<T> {
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Default::default()
         };
-        let sent = Sent { earlier: &[cause], ..Sent::default() };
+        let sent = Sent { earlier: &[cause], ..Sent::to(node) };
         // A connection is there and the version is ours: nothing to fail.
-        let _ = self.send_frame(node, Purpose::ApiVersions, true, version, &body, sent, outbox);
+        let _ = self.send_frame(sent, Purpose::ApiVersions, version, &body, outbox);
     }
 
     fn written(&mut self, conn: ConnId, up_to: u64, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
@@ -557,10 +552,10 @@ impl<T> Network<T> {
     fn send_metadata_request(&mut self, node: i32, outbox: &mut Outbox<'_>) -> bool {
         let (body, update) = self.metadata.next_request(outbox.now_ms());
         let earlier = [self.metadata.changed_by, self.changed_by];
-        let sent = Sent { earlier: &earlier, ..Sent::default() };
+        let sent = Sent { earlier: &earlier, ..Sent::to(node) };
         let result = self
             .version_for::<MetadataRequest>(node)
-            .and_then(|version| self.send_frame(node, Purpose::Metadata(update), true, version, &body, sent, outbox));
+            .and_then(|version| self.send_frame(sent, Purpose::Metadata(update), version, &body, outbox));
         match result {
             Ok(()) => self.update_in_flight = true,
             Err(UnsupportedVersion) => self.metadata.failed_update(outbox.now_ms()),
@@ -636,15 +631,24 @@ impl<T> Network<T> {
     }
 }
 
-/// What a request carries besides its body.
-#[derive(Debug, Clone, Copy, Default)]
+/// Where a request goes, and why.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Sent<'a> {
+    pub node: i32,
+    /// False for acks=0: the request is complete once it is written.
+    pub expects_response: bool,
+    /// The highest version to use, if not all that we know.
+    pub latest: i16,
     /// The events that it waited for.
     pub earlier: &'a [EventId],
     /// The batches in a Produce request.
     pub batches: &'a [u64],
-    /// Beyond request.timeout.ms.
-    pub extra_timeout_ms: i64,
+}
+
+impl Sent<'_> {
+    pub fn to(node: i32) -> Sent<'static> {
+        Sent { node, expects_response: true, latest: i16::MAX, earlier: &[], batches: &[] }
+    }
 }
 
 fn complete<T>(node: i32, request: InFlight<Purpose<T>>, outcome: Outcome, done: &mut Vec<Completion<T>>) {

@@ -19,7 +19,6 @@ use crate::wire;
 use crate::wire::ErrorCode;
 use crate::wire::messages::fetch::{FetchPartition, FetchRequest, FetchResponse};
 
-const FETCH_LATEST: i16 = 18;
 /// From this version on topics go by id only (KIP-516).
 const FETCH_TOPIC_IDS: i16 = 13;
 
@@ -88,7 +87,7 @@ impl Consumer {
         earlier.push(self.network.metadata.changed_by);
         earlier.extend(self.poll.as_ref().map(|poll| poll.called_by));
         let next = self.sessions.entry(node).or_default().next(wanted);
-        let latest = if next.by_name { FETCH_TOPIC_IDS - 1 } else { FETCH_LATEST };
+        let latest = if next.by_name { FETCH_TOPIC_IDS - 1 } else { i16::MAX };
         let config = &self.config;
         let build = |_| FetchRequest {
             max_wait_ms: config.fetch_max_wait_ms,
@@ -101,8 +100,8 @@ impl Consumer {
             forgotten_topics_data: next.forgotten,
             ..Default::default()
         };
-        let sent = Sent { earlier: &earlier, ..Sent::default() };
-        let is_sent = self.network.send(node, Request::Fetch, true, latest, build, sent, outbox).is_ok();
+        let sent = Sent { latest, earlier: &earlier, ..Sent::to(node) };
+        let is_sent = self.network.send(sent, Request::Fetch, build, outbox).is_ok();
         if is_sent {
             self.fetching.insert(node);
         }

@@ -14,8 +14,6 @@ use crate::wire::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
 };
 
-const LIST_OFFSETS_LATEST: i16 = 11;
-
 /// A caller's question for end offsets.
 #[derive(Debug, Clone)]
 pub(super) struct EndOffsetsCall {
@@ -111,8 +109,8 @@ impl Consumer {
             ..Default::default()
         };
         let request = Request::ListOffsets { lookup: lookup.clone(), partitions: partitions.clone() };
-        let sent = Sent { earlier: &earlier, ..Sent::default() };
-        let is_sent = self.network.send(node, request, true, LIST_OFFSETS_LATEST, build, sent, outbox).is_ok();
+        let sent = Sent { earlier: &earlier, ..Sent::to(node) };
+        let is_sent = self.network.send(sent, request, build, outbox).is_ok();
         for (partition, timestamp) in partitions {
             match &lookup {
                 Lookup::Reset => {

@@ -21,8 +21,6 @@ use crate::wire::messages::produce::{
 
 /// From this version on topics go by id (KIP-516).
 const PRODUCE_TOPIC_IDS: i16 = 13;
-/// Only a transaction of the first protocol is bound to an older version (KIP-890).
-const PRODUCE_LATEST: i16 = 13;
 /// The last stable version: 6 is not advertised by Kafka 4.3.
 const INIT_PRODUCER_ID_LATEST: i16 = 5;
 
@@ -88,13 +86,13 @@ impl Producer {
             return false;
         };
         let earlier = [self.network.metadata.changed_by];
-        let sent = Sent { earlier: &earlier, ..Sent::default() };
+        let sent = Sent { latest: INIT_PRODUCER_ID_LATEST, earlier: &earlier, ..Sent::to(node) };
         let build = |_| InitProducerIdRequest {
             transactional_id: None,
             transaction_timeout_ms: i32::MAX,
             ..Default::default()
         };
-        match self.network.send(node, Request::InitProducerId, true, INIT_PRODUCER_ID_LATEST, build, sent, outbox) {
+        match self.network.send(sent, Request::InitProducerId, build, outbox) {
             Ok(()) => self.set_state(State::Asked),
             Err(UnsupportedVersion) => {
                 self.set_state(State::Fatal(exceptions::exception(ErrorCode::UNSUPPORTED_VERSION)));
@@ -247,7 +245,7 @@ impl Producer {
             .collect();
         // A broker that gives no topic ids is spoken to by name.
         let has_ids = topic_data.iter().all(|topic| !topic.topic_id.is_zero());
-        let latest = if has_ids { PRODUCE_LATEST } else { PRODUCE_TOPIC_IDS - 1 };
+        let latest = if has_ids { i16::MAX } else { PRODUCE_TOPIC_IDS - 1 };
         let (acks, timeout_ms) = (self.config.acks, self.config.connection.request_timeout_ms);
         let build = |_| ProduceRequest {
             transactional_id: None,
@@ -256,9 +254,9 @@ impl Producer {
             topic_data,
             ..Default::default()
         };
-        let sent = Sent { earlier: &earlier, batches: &ids, ..Sent::default() };
+        let sent = Sent { expects_response: acks != 0, latest, earlier: &earlier, batches: &ids, ..Sent::to(node) };
         let request = Request::Produce(ids.clone());
-        if self.network.send(node, request, acks != 0, latest, build, sent, outbox).is_err() {
+        if self.network.send(sent, request, build, outbox).is_err() {
             for id in ids {
                 self.settle(id, Verdict::of(ErrorCode::UNSUPPORTED_VERSION, None), outbox.event(), outbox);
             }
