@@ -54,7 +54,7 @@ export function markLabel(mark: Mark, text: Messages, previous?: Mark): string {
     case MarkKind.Failed:
       return say.failed(a);
     case MarkKind.WaitingForMetadata:
-      return say.waitingForMetadata(a);
+      return previous?.kind === MarkKind.SendCalled && previous.a === a ? say.waitsOnly : say.waitingForMetadata(a);
     case MarkKind.BatchExpired:
       return say.batchExpired(a, b);
     case MarkKind.BatchRetried:

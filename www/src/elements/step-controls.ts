@@ -33,6 +33,9 @@ export class StepControls extends LitElement {
     shared,
     css`
       :host {
+        container-type: inline-size;
+      }
+      .all {
         display: flex;
         flex-wrap: wrap;
         gap: 8px 14px;
@@ -108,6 +111,33 @@ export class StepControls extends LitElement {
         color: var(--_soft);
         min-height: 32px;
       }
+      @container (max-width: 400px) {
+        .all {
+          gap: 6px 8px;
+        }
+        .group {
+          gap: 3px;
+        }
+        .group > button {
+          min-width: 33px;
+          padding: 5px 7px;
+        }
+        button.main {
+          min-width: 44px;
+        }
+        select {
+          flex: 1 1 80px;
+          min-width: 0;
+        }
+        fieldset label {
+          padding-inline: 6px;
+          font-size: 12.5px;
+        }
+        .fold {
+          gap: 4px;
+          font-size: 12.5px;
+        }
+      }
       .fold input {
         accent-color: var(--_accent);
         margin: 0;
@@ -118,7 +148,7 @@ export class StepControls extends LitElement {
   override render(): TemplateResult {
     const { text, by } = this;
     const step = text.step[by];
-    return html`
+    return html`<div class="all">
       <div class="group" role="group" aria-label=${text.controls}>
         ${this.#button(text.toStart, icons.toStart, () => command(this, { do: "seek", us: 0 }))}
         ${this.#button(text.stepBack(step), icons.back, () => command(this, { do: "step", kind: by, direction: -1 }))}
@@ -131,6 +161,9 @@ export class StepControls extends LitElement {
         ${this.#button(text.stepForward(step), icons.forward, () => command(this, { do: "step", kind: by, direction: 1 }))}
         ${this.#button(text.toEnd, icons.toEnd, () => command(this, { do: "seek", us: this.endUs }))}
       </div>
+      <select aria-label=${text.pace} @change=${this.#pace}>
+        ${PACES.map(({ id }) => html`<option value=${id} ?selected=${id === this.pace}>${text.paces[id]}</option>`)}
+      </select>
       <fieldset>
         <legend class="unseen">${text.stepBy}</legend>
         ${STEP_KINDS.map(
@@ -145,13 +178,10 @@ export class StepControls extends LitElement {
             >`,
         )}
       </fieldset>
-      <select aria-label=${text.pace} @change=${this.#pace}>
-        ${PACES.map(({ id }) => html`<option value=${id} ?selected=${id === this.pace}>${text.paces[id]}</option>`)}
-      </select>
       <label class="fold" title=${text.backgroundHint}
         ><input type="checkbox" .checked=${!this.fold} @change=${this.#fold} />${text.background}</label
       >
-    `;
+    </div>`;
   }
 
   #button(label: string, icon: TemplateResult, action: () => void, style = ""): TemplateResult {

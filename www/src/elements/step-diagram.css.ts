@@ -7,9 +7,13 @@ import { shared } from "./theme.js";
 export const diagramStyles = [
   shared,
   css`
+    :host {
+      height: 100%;
+    }
     .box {
       position: relative;
-      height: var(--step-diagram-height, 460px);
+      height: 100%;
+      min-height: var(--step-diagram-height, 460px);
       overflow: clip;
       border-radius: 6px;
     }
@@ -26,9 +30,11 @@ export const diagramStyles = [
       stroke-width: 3.5px;
       stroke-linejoin: round;
     }
+    .small text {
+      font-size: 10.5px;
+    }
     .head {
       fill: var(--_bg);
-      opacity: 0.92;
     }
     text.name {
       font: 600 13px var(--_sans);

@@ -22,9 +22,16 @@ const NOW_SHARE = 0.72;
 const MARGIN_PX = 160;
 /** A lost frame is drawn as far as it would have flown in this time; then it waits, unread, for its loss. */
 const LOST_FLIGHT_US = 500;
+/** A quiet stretch is drawn so far below the beat that begins it: a label of two lines has room. */
+const QUIET_AFTER_PX = 27;
 /** Below this width the axis of instants gives way. */
 const AXIS_FROM_PX = 560;
+/** And below this one the letters are smaller. */
+const SMALL_BELOW_PX = 420;
 const AXIS_PX = 64;
+/** Room for the labels beside the outermost lanes, however narrow the diagram. */
+const LABELS_LEFT_PX = 114;
+const LABELS_RIGHT_PX = 112;
 
 @customElement("step-diagram")
 export class StepDiagram extends LitElement {
@@ -97,7 +104,7 @@ export class StepDiagram extends LitElement {
     const fromUs = scale.toUs(top - MARGIN_PX);
     const shift = HEAD_PX + 12 - top;
     const bottom = top + height;
-    return html`<svg width=${width} height=${height} aria-hidden="true">
+    return html`<svg class=${width < SMALL_BELOW_PX ? "small" : ""} width=${width} height=${height} aria-hidden="true">
       <g transform="translate(0 ${shift.toFixed(1)})">
         ${this.#axis(fromUs)} ${this.meta.lanes.map((_, lane) => this.#lane(lane, top, nowY, bottom))}
         ${this.meta.outages.map((outage) => this.#outage(outage, top, nowY))}
@@ -121,9 +128,11 @@ export class StepDiagram extends LitElement {
 
   #laneX(lane: number): number {
     const axis = this.width >= AXIS_FROM_PX ? AXIS_PX : 0;
-    const margin = Math.min(Math.max(96, (this.width - axis) * 0.27), 190);
+    const wide = this.width - axis;
+    const left = axis + Math.min(Math.max(LABELS_LEFT_PX, wide * 0.27), 190);
+    const right = Math.min(Math.max(LABELS_RIGHT_PX, wide * 0.27), 190);
     const lanes = this.meta.lanes.length;
-    return axis + margin + (lanes < 2 ? 0 : ((this.width - axis - 2 * margin) * lane) / (lanes - 1));
+    return left + (lanes < 2 ? 0 : ((this.width - left - right) * lane) / (lanes - 1));
   }
 
   #axis(fromUs: number): SVGTemplateResult[] {
@@ -152,7 +161,7 @@ export class StepDiagram extends LitElement {
   }
 
   #quiet(quiet: Quiet): SVGTemplateResult {
-    const y = quiet.y + 20;
+    const y = quiet.y + QUIET_AFTER_PX;
     const lasted = Math.min(quiet.toUs, this.view.us) - quiet.fromUs;
     const fade = Math.min(1, (lasted - QUIET_US) / QUIET_US);
     return svg`<g class="quiet" opacity=${fade.toFixed(2)}>
@@ -183,10 +192,10 @@ export class StepDiagram extends LitElement {
   }
 
   #frameLabel(frame: Frame, x1: number, y1: number, x2: number, y2: number): SVGTemplateResult | typeof nothing {
-    if (Math.abs(x2 - x1) < 60) return nothing;
+    if (Math.abs(x2 - x1) < 44) return nothing;
     const share = frame.outcome === Outcome.Lost ? 0.55 : 0.42;
     const [x, y] = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
-    return svg`<text class="label" x=${x} y=${y - 3} text-anchor="middle">${frameLabel(this.meta, frame, this.text)}</text>`;
+    return svg`<text class="label" x=${x} y=${y - 7} text-anchor="middle">${frameLabel(this.meta, frame, this.text)}</text>`;
   }
 
   #labels(): SVGTemplateResult[] {

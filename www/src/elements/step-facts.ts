@@ -1,4 +1,4 @@
-// The run's facts so far, beside the book's figures. A figure that the reader is asked to guess stays covered until then.
+// The run's facts so far, beside the book's figures. They stay covered until the reader has guessed.
 
 import { LitElement, css, html, nothing, type TemplateResult } from "lit";
 import { customElement, property } from "lit/decorators.js";
@@ -15,8 +15,8 @@ export class StepFacts extends LitElement {
   @property({ attribute: false }) facts!: Fact[];
   @property({ attribute: false }) text!: Messages;
   @property() language: Language = "en";
-  /** Names of the facts whose figures must not be seen yet. */
-  @property({ attribute: false }) covered: readonly string[] = [];
+  /** The book's figures must not be seen yet: together they give the answer away. */
+  @property({ type: Boolean }) covered = false;
   @property({ type: Boolean }) ended = false;
 
   static override styles = [
@@ -101,12 +101,11 @@ export class StepFacts extends LitElement {
       meta.kind === "timing" ? text.timing : text.structural,
       meta.expected === null ? undefined : text.expected(meta.expected),
     ];
-    const covered = this.covered.includes(meta.name);
     return html`<tr class=${classMap({ alarm, text: meta.unit === "text" })} title=${title.filter(Boolean).join("\n")}>
       <th scope="row">${meta.label[language]}</th>
       <td class="value">${factText(value, meta, text)}${this.#holds(fact)}</td>
       <td class="book">
-        ${covered ? html`<span title=${text.bookHidden} aria-label=${text.bookHidden} role="img">?</span>` : factText(meta.book, meta, text)}
+        ${this.covered ? html`<span title=${text.bookHidden} aria-label=${text.bookHidden} role="img">?</span>` : factText(meta.book, meta, text)}
       </td>
     </tr>`;
   }

@@ -24,6 +24,9 @@ export class StepInspector extends LitElement {
   static override styles = [
     shared,
     css`
+      :host {
+        container-type: inline-size;
+      }
       p {
         margin: 4px 0 0;
         color: var(--_soft);
@@ -97,7 +100,7 @@ export class StepInspector extends LitElement {
       .char.lit {
         color: var(--_ink);
       }
-      @container lab (max-width: 760px) {
+      @container (max-width: 640px) {
         .both {
           grid-template-columns: minmax(0, 1fr);
         }
@@ -106,7 +109,7 @@ export class StepInspector extends LitElement {
           max-height: 230px;
         }
       }
-      @container lab (max-width: 480px) {
+      @container (max-width: 440px) {
         .chars {
           display: none;
         }

@@ -21,7 +21,7 @@ export const labStyles = [
         "program stage logs"
         "facts stage logs"
         "drive drive drive"
-        "why inspector inspector"
+        "below below below"
         "keys keys keys" / minmax(230px, 0.8fr) minmax(0, 1.7fr) minmax(230px, 0.85fr);
       grid-template-rows: auto auto auto 1fr auto auto auto;
       background: var(--_bg);
@@ -51,7 +51,8 @@ export const labStyles = [
     header p {
       margin: 2px 0 0;
       color: var(--_soft);
-      max-width: 72ch;
+      max-width: 80ch;
+      text-wrap: pretty;
     }
     .lab:lang(zh) header p {
       max-width: 44em;
@@ -105,12 +106,18 @@ export const labStyles = [
       text-overflow: ellipsis;
       white-space: nowrap;
     }
-    .why {
-      grid-area: why;
-      min-height: 120px;
+    .lab > .below {
+      grid-area: below;
+      display: grid;
+      grid-template-columns: minmax(0, 1fr) minmax(0, 1.7fr);
+      padding: 0;
+    }
+    .why,
+    .inspector {
+      min-height: 130px;
+      padding: 12px 16px;
     }
     .inspector {
-      grid-area: inspector;
       border-inline-start: 1px solid var(--_line);
     }
     .keys {
@@ -145,8 +152,8 @@ export const labStyles = [
           "stage program"
           "stage facts"
           "drive drive"
-          "logs why"
-          "inspector inspector"
+          "logs logs"
+          "below below"
           "keys keys" / minmax(0, 1.35fr) minmax(240px, 1fr);
         grid-template-rows: auto auto auto 1fr auto auto auto auto;
       }
@@ -154,15 +161,19 @@ export const labStyles = [
         border-inline-start: 0;
       }
       .logs {
-        --step-cells-height: 200px;
+        --step-cells-height: 126px;
         border-bottom: 1px solid var(--_line);
       }
-      .why {
-        border-inline-start: 1px solid var(--_line);
-        border-bottom: 1px solid var(--_line);
+      .lab > .below {
+        grid-template-columns: minmax(0, 1fr);
+      }
+      .why,
+      .inspector {
+        min-height: 0;
       }
       .inspector {
         border-inline-start: 0;
+        border-top: 1px solid var(--_line);
       }
     }
 
@@ -174,10 +185,9 @@ export const labStyles = [
           "stage"
           "drive"
           "logs"
-          "why"
+          "below"
           "facts"
           "program"
-          "inspector"
           "keys" / minmax(0, 1fr);
         grid-template-rows: none;
       }
@@ -198,16 +208,17 @@ export const labStyles = [
       .logs {
         --step-cells-height: 152px;
       }
-      .why,
       .facts,
-      .program,
-      .inspector {
-        border: 0;
+      .program {
         border-top: 1px solid var(--_line);
-        min-height: 0;
+      }
+      .why,
+      .inspector {
+        padding: 10px 12px;
       }
       .logs {
         border: 0;
+        border-bottom: 1px solid var(--_line);
       }
     }
   `,

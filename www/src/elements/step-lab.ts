@@ -249,7 +249,7 @@ export class StepLab extends LitElement implements PlaybackHost {
     const { meta } = lab;
     const language = this.#language;
     const { playing, pace } = this.#playback;
-    const covered = this.revealed || this.guesses ? [] : (meta.question?.asks ?? []);
+    const covered = meta.question !== null && !this.revealed && !this.guesses;
     return html`
       <section class="lab" lang=${language} aria-label=${text.labLabel(meta.title[language])} @keydown=${this.#keys}>
         <header>
@@ -304,7 +304,7 @@ export class StepLab extends LitElement implements PlaybackHost {
           <step-facts
             .metas=${meta.facts}
             .facts=${this.#facts}
-            .covered=${covered}
+            ?covered=${covered}
             .text=${text}
             language=${language}
             ?ended=${view.atEnd}
@@ -324,17 +324,17 @@ export class StepLab extends LitElement implements PlaybackHost {
             ?fold=${this.fold}
           ></step-controls>
         </div>
-        <div class="why">
+        <div class="below">
           <step-why
+            class="why"
             .meta=${meta}
             .record=${this.asked?.cell}
             .links=${this.asked?.links ?? []}
             .event=${view.event}
             .text=${text}
           ></step-why>
-        </div>
-        <div class="inspector">
           <step-inspector
+            class="inspector"
             .content=${this.inspected?.content}
             .heading=${this.inspected ? this.#heading(lab, this.inspected, view, text) : ""}
             .text=${text}

@@ -54,9 +54,12 @@ export class StepProgram extends LitElement {
         padding-inline-start: calc(10px + var(--depth) * 1.6ch + 1.6ch);
         text-indent: -1.6ch;
         border-inline-start: 3px solid transparent;
+        min-height: 1.65em;
+      }
+      code {
+        font: inherit;
         white-space: pre-wrap;
         overflow-wrap: anywhere;
-        min-height: 1.65em;
       }
       li.current {
         background: var(--_mark);
@@ -133,7 +136,7 @@ export class StepProgram extends LitElement {
   #line(line: string, depth: number, current: boolean): TemplateResult {
     const waits = current && this.state.blocked ? html`<span class="wait">${this.text.waiting}</span>` : nothing;
     return html`<li class=${classMap({ current })} style="--depth:${depth}" aria-current=${current ? "step" : nothing}>
-      ${line}${waits}
+      <code>${line}</code>${waits}
     </li>`;
   }
 

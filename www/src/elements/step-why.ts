@@ -1,12 +1,12 @@
 // Why a record's fate is what it is: links along provenance, effect first, each of which jumps to its instant.
 
-import { LitElement, css, html, type TemplateResult } from "lit";
+import { LitElement, css, html, nothing, type TemplateResult } from "lit";
 import { customElement, property } from "lit/decorators.js";
 
 import { command } from "../commands.js";
 import { whyText } from "../describe.js";
 import { RecordState, type Meta, type RecordCell, type WhyLink } from "../engine.js";
-import { seconds } from "../format.js";
+import { clock } from "../format.js";
 import type { Messages } from "../messages/index.js";
 import { shared } from "./theme.js";
 
@@ -32,25 +32,20 @@ export class StepWhy extends LitElement {
         padding: 0;
       }
       li {
-        display: grid;
-        grid-template-columns: 8.5ch 1fr;
-        gap: 10px;
+        display: flex;
+        gap: 12px;
         padding: 2px 0;
       }
       time {
-        font: 12px/1.75 var(--_mono);
+        flex: none;
+        font: 11.5px/1.83 var(--_mono);
         color: var(--_soft);
-        text-align: end;
         white-space: nowrap;
       }
-      li:not(:first-child) button::before {
-        content: attr(data-because) " ";
-        display: inline-block;
-        white-space: pre;
+      .because {
         color: var(--_soft);
-        text-decoration: none;
       }
-      [aria-current] {
+      [aria-current="step"] {
         background: var(--_mark);
         border-radius: 3px;
       }
@@ -66,19 +61,19 @@ export class StepWhy extends LitElement {
       <h4>${this.#title(record)}</h4>
       <ol>
         ${this.links.map(
-          (link) =>
+          (link, index) =>
             html`<li>
-              <time>${seconds(link.us)}</time>
-              <span
-                ><button
+              <time>${clock(link.us)}</time>
+              <span>
+                ${index === 0 ? nothing : html`<span class="because">${text.because}</span>`}
+                <button
                   class="link"
-                  data-because=${text.because}
                   aria-current=${link.event === this.event ? "step" : "false"}
                   @click=${() => command(this, { do: "seek-event", event: link.event, frame: link.frame })}
                 >
                   ${whyText(this.meta, link, text)}
-                </button></span
-              >
+                </button>
+              </span>
             </li>`,
         )}
       </ol>

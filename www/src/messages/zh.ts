@@ -82,6 +82,7 @@ export const zh: Messages = {
     okOnly: (offset) => `成功，offset ${offset}`,
     failed: (record) => `#${record} 失败`,
     waitingForMetadata: (record) => `#${record} 等元数据`,
+    waitsOnly: "等元数据",
     batchExpired: (records, ms) => `${records} 条的批次过期（${ms} ms）`,
     batchRetried: (attempt) => `批次重发，第 ${attempt} 次`,
     rebootstrapped: "丢弃元数据",
