@@ -9,6 +9,7 @@
 
 pub mod cli;
 pub mod experiment;
+pub mod file_disk;
 mod properties;
 pub mod server_settings;
 pub mod shell;
