@@ -171,3 +171,13 @@ fn a_client_killed_between_syn_and_accept_leaves_no_half_open_connection() {
         assert_eq!(opened.len(), closed.len());
     }
 }
+
+#[test]
+fn a_server_killed_while_its_acceptance_flies_resets_who_connected() {
+    let mut lab = Lab::new(Server::default(), still_link());
+    lab.send_at(10_000, b"x");
+    lab.fault_at(11_500, Fault::Kill(lab.server));
+    lab.run_until(100_000);
+    assert_eq!(lab.client().ends, [(CloseReason::Reset, Instant(12_500))]);
+    assert_eq!(lab.landed().len(), 0);
+}

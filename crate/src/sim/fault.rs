@@ -73,9 +73,9 @@ impl<M: Machine> World<M> {
             .flat_map(|(number, connection)| {
                 let mine = |side: &usize| {
                     let end = &connection.ends[*side];
-                    // What the process had closed before, its kernel finishes in order.
-                    let in_use = end.open || (*side == 0 && !connection.established);
-                    in_use && end.process == process && end.life == life
+                    // What the process had closed before, its kernel finishes in order. What it was about to open,
+                    // its kernel will refuse.
+                    end.open && end.process == process && end.life == life
                 };
                 (0..2).filter(mine).map(|side| (*number, side))
             })

@@ -12,7 +12,7 @@
 //! | `link` | one TCP connection: buffers, window, order, bandwidth |
 //! | `fault` | kill, freeze, thaw, start |
 //! | `process` | one process and its lives |
-//! | `actor` | our servers and clients as machines |
+//! | `machine` | what can run in a process |
 //! | `queue` | what will happen, ordered by (instant, ordinal) |
 //! | `trace` | what happened: events and their store |
 //! | `hash` | the trace hash |
@@ -20,7 +20,6 @@
 //! | `provenance` | why did this happen |
 //! | `journal`, `timeline` | the reader's actions; keyframes, seek, fork, step sizes |
 
-mod actor;
 mod carry;
 mod fault;
 mod frames;
@@ -36,7 +35,6 @@ mod timeline;
 mod trace;
 mod world;
 
-pub use actor::*;
 pub use fault::*;
 pub use frames::*;
 pub use hash::*;

@@ -66,7 +66,12 @@ impl<M: Machine> World<M> {
     pub(super) fn syn_ack(&mut self, connection: u64, cause: Option<Cause>, trace: &mut dyn Trace) -> Option<Stepped> {
         let end = self.end(connection, 0)?;
         let (process, life) = (end.process, end.life);
-        self.runs(process, life)?;
+        if self.runs(process, life).is_none() {
+            // Its kernel knows nothing of this connection.
+            let at = self.arrival(connection, 0, self.now)?;
+            self.queue.push(at, cause, Item::Reset { connection, side: 1 });
+            return None;
+        }
         let established = self.connections.get_mut(&connection)?;
         established.established = true;
         established.ends[0].open = true;
@@ -216,11 +221,12 @@ impl<M: Machine> World<M> {
         let Some(link) = self.connections.get_mut(&connection) else { return };
         link.ends[side].open = false;
         link.ends[side].gone = why;
-        let peer_open = link.ends[1 - side].open;
+        // Who connected does not know yet that it was accepted, but it will.
+        let peer_listens = link.ends[1 - side].open || (side == 1 && !link.established);
         let unsent_why = if why == LostWhy::ReceiverDied { LostWhy::SenderDied } else { why };
         self.discard_unsent(connection, side, unsent_why, cause);
         self.discard_unread(connection, 1 - side, why, cause);
-        if peer_open && let Some(at) = self.arrival(connection, side, self.now) {
+        if peer_listens && let Some(at) = self.arrival(connection, side, self.now) {
             self.queue.push(at, Some(cause), Item::Reset { connection, side: 1 - side });
         } else {
             self.forget_if_over(connection);

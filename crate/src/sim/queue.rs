@@ -1,6 +1,6 @@
 //! What will happen, ordered by (instant, ordinal).
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::trace::{Cause, LostIn, LostWhy};
@@ -104,64 +104,56 @@ pub(super) struct Given {
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub at: Instant,
-    ordinal: u64,
     pub cause: Option<Cause>,
     pub item: Item,
 }
 
-impl Entry {
-    fn key(&self) -> (Instant, u64) {
-        (self.at, self.ordinal)
-    }
-}
+/// When, in which order, and in which slot what happens then is kept. Ordered by its fields; no two have the same
+/// ordinal, which is given in the order in which they were pushed.
+type Key = (Instant, u64, u32);
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-/// Two entries never compare equal: each has an ordinal of its own, given in the order in which they were pushed.
+/// The heap moves small keys about; what they stand for stays where it was put.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Queue {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<Key>>,
+    slots: Vec<Option<(Option<Cause>, Item)>>,
+    free: Vec<u32>,
     next_ordinal: u64,
 }
 
 impl Queue {
     pub fn push(&mut self, at: Instant, cause: Option<Cause>, item: Item) {
-        let ordinal = self.next_ordinal;
+        let kept = Some((cause, item));
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = kept;
+                slot
+            }
+            None => {
+                self.slots.push(kept);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.heap.push(Reverse((at, self.next_ordinal, slot)));
         self.next_ordinal += 1;
-        self.heap.push(Reverse(Entry { at, ordinal, cause, item }));
     }
 
     pub fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
+        self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
     pub fn pop_until(&mut self, limit: Instant) -> Option<Entry> {
         if self.next_at()? > limit {
             return None;
         }
-        self.heap.pop().map(|Reverse(entry)| entry)
+        let Reverse((at, _, slot)) = self.heap.pop()?;
+        let (cause, item) = self.slots.get_mut(slot as usize)?.take()?;
+        self.free.push(slot);
+        Some(Entry { at, cause, item })
     }
 
     /// Every waiting (instant, ordinal), in no particular order.
     pub fn keys(&self) -> impl Iterator<Item = (Instant, u64)> + '_ {
-        self.heap.iter().map(|Reverse(entry)| entry.key())
+        self.heap.iter().map(|Reverse((at, ordinal, _))| (*at, *ordinal))
     }
 }

@@ -7,7 +7,7 @@ use super::link::{Connection, LinkSpec};
 use super::process::{Life, Process, ProcessId, ProcessSpec, ProcessState};
 use super::queue::{Entry, Given, Item, Queue};
 use super::trace::{Cause, Event, Trace, What};
-use super::{Actor, Fault, Machine};
+use super::{Fault, Machine};
 use crate::node::{At, CallId, Causes, Command, Effect, EventId, Input, Instant, Now, Reply, Rng};
 
 /// 2026-01-01T00:00:00Z: where wall clocks stand when a world begins, unless its setup says otherwise.
@@ -67,7 +67,7 @@ pub enum Change {
 }
 
 #[derive(Debug, Clone)]
-pub struct World<M = Actor> {
+pub struct World<M> {
     pub(super) setup: WorldSetup,
     pub(super) rng: Rng,
     pub(super) now: Instant,
