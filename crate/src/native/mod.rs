@@ -2,14 +2,15 @@
 //!
 //! The only module that knows tokio and the operating system; the determinism bans do not hold here.
 //!
-//! [`shell`] drives one node, [`cli`] is the command line, [`server_settings`] reads a server's keys for it,
-//! [`experiment`] reads experiments.
+//! [`shell`] drives one node and [`file_disk`] is its storage, [`place`] runs an experiment on real time,
+//! [`experiment`] reads experiments, [`cli`] is the command line, [`server_settings`] reads a server's keys for it.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)]
 
 pub mod cli;
 pub mod experiment;
 pub mod file_disk;
+pub mod place;
 mod properties;
 pub mod server_settings;
 pub mod shell;

@@ -52,8 +52,11 @@ pub fn execute(arguments: Arguments) -> Outcome {
     }
     let seed = random_seed();
     if arguments.memory {
-        let flusher: Flusher = Box::new(|_| Box::new(|| Ok(())));
-        return serve(Server::new(config, MemoryDisk::new(), seed), flusher, arguments.topics);
+        return serve(
+            Server::new(config, MemoryDisk::new(), seed),
+            Box::new(|_, _| Box::new(|| Ok(()))),
+            arguments.topics,
+        );
     }
     Outcome::CannotDo("log directories come with the file disk; use --memory".to_owned())
 }
@@ -64,7 +67,7 @@ fn random_seed() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
-fn serve<N: Node + 'static>(node: N, flusher: Flusher, topics: Vec<NewTopic>) -> Outcome {
+fn serve<N: Node + 'static>(node: N, flusher: Flusher<N>, topics: Vec<NewTopic>) -> Outcome {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Outcome::Failed(format!("cannot start: {error}")),

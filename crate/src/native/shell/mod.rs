@@ -37,13 +37,13 @@ use crate::node::{
 /// Carries out one fsync; runs on a thread of its own.
 pub type FlushJob = Box<dyn FnOnce() -> Result<(), DiskError> + Send>;
 
-/// Finds what has to be synced for an [`EffectKind::Flush`]. Asked on the node's thread.
-pub type Flusher = Box<dyn Fn(FileId) -> FlushJob>;
+/// Finds what has to be synced for an [`EffectKind::Flush`]: the file is the node's. Asked on the node's thread.
+pub type Flusher<N> = Box<dyn Fn(&N, FileId) -> FlushJob>;
 
 /// What a shell is made of.
 pub struct Parts<N> {
     pub node: N,
-    pub flusher: Flusher,
+    pub flusher: Flusher<N>,
     pub clock: Clock,
     /// Hears what the node says; called on the node's thread, so it must be quick.
     pub report: Box<dyn FnMut(Report)>,
@@ -85,7 +85,7 @@ struct Shell<N> {
 
 struct Core<N> {
     node: N,
-    flusher: Flusher,
+    flusher: Flusher<N>,
     clock: Clock,
     report: Box<dyn FnMut(Report)>,
     /// What waits to be fed, in order.
@@ -227,7 +227,7 @@ impl<N: Node + 'static> Shell<N> {
             EffectKind::ResumeReads(conn) => core.pause_reads(conn, false),
             EffectKind::Close(conn) => core.close(conn),
             EffectKind::Flush { file, token } => {
-                let job = (core.flusher)(file);
+                let job = (core.flusher)(&core.node, file);
                 let shell = Rc::clone(self);
                 tokio::task::spawn_local(async move {
                     let result = tokio::task::spawn_blocking(job).await.unwrap_or_else(|panic| {

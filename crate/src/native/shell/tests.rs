@@ -37,7 +37,7 @@ where
     let (seen, inputs) = channel();
     let handle = spawn("test", move || Parts {
         node: Scripted { rule, timeout: None, seen },
-        flusher: Box::new(|_| Box::new(|| Ok(()))),
+        flusher: Box::new(|_, _| Box::new(|| Ok(()))),
         clock: Clock::starting_now(),
         report: Box::new(|_| {}),
     })

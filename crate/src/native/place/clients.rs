@@ -1,0 +1,73 @@
+//! The experiment's clients, each in a shell on its own thread, as the director commands and hears them.
+
+use tokio::sync::mpsc;
+
+use super::PlaceError;
+use crate::client::{Client, ConsumerConfig, ProducerConfig};
+use crate::experiment::{self, ClientKind, Experiment, Order};
+use crate::native::shell::{self, Clock, Handle, Parts, Report};
+use crate::node::{CallId, Instant, Reply, Rng};
+
+/// A client's answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// When the client gave it; the director may hear it later.
+    pub at: Instant,
+    /// Index into [`Experiment::clients`].
+    pub client: usize,
+    pub call: CallId,
+    pub reply: Reply,
+}
+
+pub struct Clients {
+    /// Parallel to [`Experiment::clients`].
+    handles: Vec<Handle>,
+    pub answers: mpsc::UnboundedReceiver<Answer>,
+}
+
+impl Clients {
+    pub fn start(
+        experiment: &Experiment,
+        bootstrap_servers: &str,
+        seed: u64,
+        clock: Clock,
+    ) -> Result<Clients, PlaceError> {
+        let (sender, answers) = mpsc::unbounded_channel();
+        let mut handles = Vec::with_capacity(experiment.clients.len());
+        for (index, client) in experiment.clients.iter().enumerate() {
+            let node = make(client, bootstrap_servers, Rng::new(seed).fork(&client.name).next_u64())?;
+            let sender = sender.clone();
+            let handle = shell::spawn(&client.name, move || Parts {
+                node,
+                flusher: Box::new(|_, _| Box::new(|| Ok(()))),
+                clock,
+                report: Box::new(move |report| {
+                    if let Report::Reply(call, reply) = report {
+                        // It fails only when the director is gone, and then nobody wants to know.
+                        let _ = sender.send(Answer { at: clock.now().mono, client: index, call, reply });
+                    }
+                }),
+            });
+            handles.push(handle.map_err(|error| PlaceError::failed("cannot start a client", error))?);
+        }
+        Ok(Clients { handles, answers })
+    }
+
+    pub fn give(&self, order: Order) {
+        if let Some(handle) = self.handles.get(order.client) {
+            handle.command(order.call, order.command);
+        }
+    }
+}
+
+fn make(client: &experiment::Client, bootstrap_servers: &str, seed: u64) -> Result<Client, PlaceError> {
+    let mut keys = client.config.clone();
+    keys.insert("bootstrap.servers".to_owned(), bootstrap_servers.to_owned());
+    let made = match client.kind {
+        ClientKind::Producer => ProducerConfig::parse(&keys).map(|config| Client::producer(&client.name, config, seed)),
+        ClientKind::Consumer | ClientKind::Admin => {
+            ConsumerConfig::parse(&keys).map(|config| Client::consumer(&client.name, config, seed))
+        }
+    };
+    made.map_err(|error| PlaceError::failed(&client.name, error))
+}

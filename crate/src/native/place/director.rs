@@ -1,0 +1,159 @@
+//! Drives an experiment's programs on the machine's clock and gives its faults at their instants.
+
+use std::collections::VecDeque;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::clients::{Answer, Clients};
+use super::{Action, Cluster, NodeEvent, PlaceError, Ran, Seen};
+use crate::experiment::{Fault, Order, Programs};
+use crate::native::shell::Clock;
+use crate::node::{Duration, Instant};
+
+/// A cluster that has not warmed up by then never will.
+const WARM_UP_MAX: Duration = Duration::from_ms(60_000);
+
+/// A run that has not ended by then never will.
+const RUN_MAX: Duration = Duration::from_ms(600_000);
+
+/// How a place understands a fault's instants.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// Whether a start is given after the node's `boot` has passed, or at once because the node boots by itself.
+    pub boot_is_ours: bool,
+}
+
+pub struct Director {
+    programs: Programs,
+    seed: u64,
+    clock: Clock,
+    /// What is still to be done, in order, as spans since t = 0.
+    schedule: VecDeque<(Duration, i32, Action)>,
+    orders: Vec<Order>,
+}
+
+impl Director {
+    pub fn new(programs: Programs, seed: u64, clock: Clock, timing: Timing) -> Result<Director, PlaceError> {
+        let mut schedule: Vec<_> =
+            programs.experiment().faults.iter().flat_map(|fault| steps_of(fault, timing)).collect();
+        schedule.sort();
+        Ok(Director { programs, seed, clock, schedule: schedule.into(), orders: Vec::new() })
+    }
+
+    pub async fn run(
+        mut self,
+        cluster: &mut impl Cluster,
+        events: &mut mpsc::UnboundedReceiver<NodeEvent>,
+        until: Option<Duration>,
+    ) -> Result<Ran, PlaceError> {
+        let experiment = self.programs.experiment();
+        let mut clients = Clients::start(experiment, &cluster.bootstrap_servers(), self.seed, self.clock)?;
+        self.programs.warm_up(&mut self.orders);
+        let warm_up_limit = self.clock.now().mono + WARM_UP_MAX;
+        while !self.programs.is_warm() {
+            self.step(&mut clients, cluster, events, warm_up_limit).await?;
+            if let Some(failure) = self.programs.measures().failures.first() {
+                return Err(PlaceError::Failed(format!("{}: {}", failure.client, failure.what)));
+            }
+            if self.clock.now().mono >= warm_up_limit {
+                return Err(PlaceError::Failed("the cluster did not warm up within 60 s".to_owned()));
+            }
+        }
+        let begun = self.clock.now().mono;
+        self.programs.begin(begun, &mut self.orders);
+        let limit = begun + until.unwrap_or(RUN_MAX).min(RUN_MAX);
+        while !self.programs.ended() && self.clock.now().mono < limit {
+            self.step(&mut clients, cluster, events, limit).await?;
+        }
+        let elapsed = self.clock.now().mono.since(begun);
+        let remarks = cluster.remarks(self.programs.measures())?;
+        Ok(Ran { measures: self.programs.measures().clone(), elapsed, remarks })
+    }
+
+    /// Gives what is ordered and due, then waits for one thing to happen.
+    async fn step(
+        &mut self,
+        clients: &mut Clients,
+        cluster: &mut impl Cluster,
+        events: &mut mpsc::UnboundedReceiver<NodeEvent>,
+        limit: Instant,
+    ) -> Result<(), PlaceError> {
+        self.give_faults(cluster);
+        for order in self.orders.drain(..) {
+            clients.give(order);
+        }
+        let wake = [self.programs.next_timeout(), self.next_fault(), Some(limit)].into_iter().flatten().min();
+        let deadline = self.clock.deadline(wake.unwrap_or(limit));
+        tokio::select! {
+            answer = clients.answers.recv() => {
+                let Some(Answer { at, client, call, reply }) = answer else {
+                    return Err(PlaceError::Failed("every client has ended".to_owned()));
+                };
+                self.programs.reply(at, client, call, &reply, &mut self.orders);
+            }
+            Some(event) = events.recv() => match event.seen {
+                Seen::Died => self.programs.node_died(event.at, event.node),
+                Seen::Serves => self.programs.node_serves(event.at, event.node),
+                Seen::Broken(error) => return Err(error),
+            },
+            () = tokio::time::sleep_until(deadline) => {
+                self.programs.tick(self.clock.now().mono, &mut self.orders);
+            }
+        }
+        Ok(())
+    }
+
+    fn next_fault(&self) -> Option<Instant> {
+        let (at, ..) = self.schedule.front()?;
+        Some(self.programs.begun()? + *at)
+    }
+
+    fn give_faults(&mut self, cluster: &mut impl Cluster) {
+        let now = self.clock.now().mono;
+        while self.next_fault().is_some_and(|due| due <= now) {
+            if let Some((_, node, action)) = self.schedule.pop_front() {
+                cluster.act(node, action);
+            }
+        }
+    }
+}
+
+/// What a fault asks of a place, each at its span since t = 0.
+fn steps_of(fault: &Fault, timing: Timing) -> Vec<(Duration, i32, Action)> {
+    match fault {
+        Fault::Kill { node, at, dying, restart } => {
+            let mut steps = Vec::new();
+            if *dying > Duration::ZERO {
+                steps.push((*at, *node, Action::Stop));
+            }
+            steps.push((*at + *dying, *node, Action::Kill));
+            if let Some(restart) = restart {
+                let boot = if timing.boot_is_ours { restart.boot } else { Duration::ZERO };
+                steps.push((restart.start_at + boot, *node, Action::Start));
+            }
+            steps
+        }
+    }
+}
+
+/// What the experiment's faults ask for, each once.
+pub fn actions_of<'a>(faults: impl Iterator<Item = &'a Fault>, timing: Timing) -> Vec<Action> {
+    let mut actions: Vec<Action> =
+        faults.flat_map(|fault| steps_of(fault, timing)).map(|(_, _, action)| action).collect();
+    actions.sort();
+    actions.dedup();
+    actions
+}
+
+/// Ends a run when the user asks for it, so that what it started can be cleaned up.
+pub async fn unless_interrupted<T>(run: impl Future<Output = Result<T, PlaceError>>) -> Result<T, PlaceError> {
+    let cannot = |error| PlaceError::failed("cannot wait for signals", error);
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+    tokio::select! {
+        ran = run => ran,
+        _ = interrupt.recv() => Err(PlaceError::Interrupted),
+        _ = terminate.recv() => Err(PlaceError::Interrupted),
+    }
+}
