@@ -284,13 +284,15 @@ impl<'a> Reader<'a> {
     }
 
     fn focus(&self, mut section: Section<'a>, names: &expression::Names<'_>, topics: &[(Topic, usize)]) -> Read<Focus> {
-        let nodes: Vec<(String, i32)> = names.nodes.iter().map(|node| (node.to_string(), *node)).collect();
-        let nodes: Vec<(&str, i32)> = nodes.iter().map(|(text, node)| (text.as_str(), *node)).collect();
         let topics: Vec<(&str, &str)> = topics.iter().map(|(t, _)| (t.name.as_str(), t.name.as_str())).collect();
         let apis: Vec<(&str, &str)> = api::all().iter().map(|api| (api.name, api.name)).collect();
         let strings = |words: Vec<&str>| words.into_iter().map(str::to_string).collect();
+        let node = |at: At<i64>| {
+            let known = names.nodes.iter().find(|node| i64::from(**node) == at.value);
+            known.copied().ok_or_else(|| self.source.error_at(at.byte, format!("there is no node {}", at.value)))
+        };
         let focus = Focus {
-            nodes: section.words("nodes", &nodes)?,
+            nodes: section.ints("nodes")?.into_iter().map(node).collect::<Read<Vec<i32>>>()?,
             topics: strings(section.words("topics", &topics)?),
             apis: strings(section.words("apis", &apis)?),
         };

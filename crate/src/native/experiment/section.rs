@@ -128,6 +128,14 @@ impl<'a> Section<'a> {
         array.iter().map(text).collect()
     }
 
+    pub fn ints(&mut self, key: &'static str) -> Read<Vec<At<i64>>> {
+        let value = self.needed(key, "a list of whole numbers")?;
+        let wrong = |value| self.wrong(key, value, "a list of whole numbers");
+        let DeValue::Array(array) = value.get_ref() else { return Err(wrong(value)) };
+        let int = |item| int_of(item).map(|int| At { value: int, byte: item.span().start }).ok_or_else(|| wrong(item));
+        array.iter().map(int).collect()
+    }
+
     pub fn int<T: TryFrom<i64>>(&mut self, key: &'static str, default: Option<T>) -> Read<At<T>> {
         let what = "a whole number";
         let (value, byte) = match (self.table.contains_key(key), default) {
