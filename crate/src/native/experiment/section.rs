@@ -72,8 +72,8 @@ impl<'a> Section<'a> {
         let stranger = self.table.iter().find(|(key, _)| !self.known.iter().any(|known| known == key.get_ref()));
         let Some((key, _)) = stranger else { return Ok(()) };
         let near = did_you_mean(key.get_ref(), self.known.iter().copied());
-        let known = self.known.join(", ");
-        let message = format!("{} has no key `{}`{near}: it has {known}", self.name, key.get_ref());
+        let known = if near.is_empty() { format!(": it has {}", self.known.join(", ")) } else { near };
+        let message = format!("{} has no key `{}`{known}", self.name, key.get_ref());
         Err(self.source.error_at(key.span().start, message))
     }
 
@@ -91,8 +91,21 @@ impl<'a> Section<'a> {
     }
 
     fn needed(&mut self, key: &'static str, what: &str) -> Read<&'a Spanned<DeValue<'a>>> {
-        let value = self.value(key);
-        value.ok_or_else(|| self.error(format!("{} needs `{key}`: {what}", self.name)))
+        if let Some(value) = self.value(key) {
+            return Ok(value);
+        }
+        // A key that is missing was often only misspelt.
+        let misspelt = self.table.keys().find(|found| {
+            let found: &str = found.get_ref();
+            !self.known.contains(&found) && syntax::nearest(found, [key]).is_some()
+        });
+        Err(match misspelt {
+            Some(found) => {
+                let message = format!("{} has no key `{}` (did you mean `{key}`?)", self.name, found.get_ref());
+                self.source.error_at(found.span().start, message)
+            }
+            None => self.error(format!("{} needs `{key}`: {what}", self.name)),
+        })
     }
 
     fn wrong(&self, key: &str, value: &Spanned<DeValue<'a>>, what: &str) -> FileError {

@@ -1,0 +1,249 @@
+//! What stands in `tests/experiments/` was recorded from Apache Kafka: every expected value is compared with its source,
+//! and every law is tried on the recorded runs themselves. And a file with a mistake says which.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use steplog::experiment::expression::Value;
+use steplog::experiment::{
+    Drained, Expected, Experiment, Fact, FactKind, Measures, Outcome, Place, Sent, Source, Thrown,
+};
+use steplog::native::experiment;
+use steplog::node::Duration;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn json(file: &str) -> Json {
+    let text = std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// `/batch {0,1}.size` is two pointers.
+fn braces(pointer: &str) -> Vec<String> {
+    let Some((before, rest)) = pointer.split_once('{') else { return vec![pointer.to_string()] };
+    let (choices, after) = rest.split_once('}').expect("an unclosed brace");
+    choices.split(',').map(|choice| format!("{before}{choice}{after}")).collect()
+}
+
+/// What a pointer points at; `*` is every element.
+fn resolve<'a>(json: &'a Json, pointer: &str) -> Vec<&'a Json> {
+    let Some((before, after)) = pointer.split_once("/*") else { return json.pointer(pointer).into_iter().collect() };
+    let all = json.pointer(before).and_then(Json::as_array).into_iter().flatten();
+    all.flat_map(|element| resolve(element, after)).collect()
+}
+
+/// The recorded values that a source names, in its order; never none.
+fn recorded(source: &Source) -> Vec<Json> {
+    if source.file.ends_with(".log") {
+        return braces(&source.pointer).iter().map(|pointer| digest_in_file(&source.file, pointer)).collect();
+    }
+    let document = json(&source.file);
+    let pointers = braces(&source.pointer);
+    let found: Vec<Json> = pointers.iter().flat_map(|pointer| resolve(&document, pointer)).cloned().collect();
+    assert!(!found.is_empty(), "{}#{} points at nothing", source.file, source.pointer);
+    found
+}
+
+/// CRC-32C of the n-th batch of a segment file, its CRC, times and producer id zeroed.
+fn digest_in_file(file: &str, pointer: &str) -> Json {
+    let bytes = std::fs::read(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let n: usize = pointer.trim_start_matches("/batch/").parse().expect("a batch's number");
+    let len_at = |at: usize| 12 + u32::from_be_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+    let start = (0..n).fold(0, |at, _| at + len_at(at));
+    let mut batch = bytes[start..start + len_at(start)].to_vec();
+    batch[17..21].fill(0);
+    batch[27..51].fill(0);
+    Json::from(crc32c::crc32c(&batch))
+}
+
+fn ints(json: &Json) -> Option<Vec<i64>> {
+    json.as_array()?.iter().map(Json::as_i64).collect()
+}
+
+/// `0-141,145-399`.
+fn ids(text: &str) -> Vec<i64> {
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        first.parse::<i64>().unwrap()..=last.parse().unwrap()
+    };
+    text.split(',').filter(|text| !text.is_empty()).flat_map(part).collect()
+}
+
+/// A run of Kafka's own client against Kafka's own broker, as if it had been measured here.
+fn measures_of(experiment: &Experiment, run: &Json) -> Measures {
+    let topic = &experiment.topics[0].name;
+    let text = |key: &str| run[key].as_str().unwrap_or_else(|| panic!("{key}"));
+    let ms = |key: &str| Duration::from_ms(run[key].as_u64().unwrap_or_else(|| panic!("{key}")));
+    let landed = ids(text("landed_ids"));
+    let mut outcomes: BTreeMap<i64, Result<i64, Thrown>> = BTreeMap::new();
+    for id in ids(text("ok_ids")) {
+        let offset = match run["ok_offset_max"].as_i64() {
+            Some(-1) => -1,
+            _ => landed.iter().position(|landed| *landed == id).map_or(-2, |offset| offset as i64),
+        };
+        outcomes.insert(id, Ok(offset));
+    }
+    for kind in run["failure_kinds"].as_array().unwrap() {
+        let class = kind["class"].as_str().unwrap().rsplit('.').next().unwrap().to_string();
+        let message = kind["example"].as_str().unwrap().replace("{topic}", topic);
+        for id in ids(kind["ids"].as_str().unwrap()) {
+            outcomes.insert(id, Err(Thrown { class: class.clone(), message: message.clone() }));
+        }
+    }
+    let sent = |id: i64| Sent {
+        client: "AcksLab".to_string(),
+        topic: topic.clone(),
+        value: format!("v{id}"),
+        sent_at: Duration::ZERO,
+        returned_at: Some(Duration::ZERO),
+        outcome: outcomes.get(&id).map(|result| Outcome { at: Duration::ZERO, result: result.clone() }),
+    };
+    Measures {
+        sends: (0..run["sent"].as_i64().unwrap()).map(sent).collect(),
+        drained: Some(Drained { ids: landed, strangers: 0, batches: Vec::new() }),
+        dead_at: BTreeMap::from([(1, ms("killed_at_ms"))]),
+        serving_at: BTreeMap::from([(1, ms("port_back_at_ms"))]),
+        ended: BTreeMap::from([("AcksLab".to_string(), ms("elapsed_ms"))]),
+        ..Measures::default()
+    }
+}
+
+fn check_value(of: &str, expected: &Value, source: &Source) {
+    let found = recorded(source);
+    match expected {
+        Value::Int(int) => {
+            assert!(found.iter().all(|json| json.as_i64() == Some(*int)), "{of}: {int} is not {found:?}");
+        }
+        Value::List(list) if found.iter().all(Json::is_array) => {
+            assert!(found.iter().all(|json| ints(json).as_ref() == Some(list)), "{of}: {list:?} is not {found:?}");
+        }
+        Value::List(list) => {
+            let found: Vec<Option<i64>> = found.iter().map(Json::as_i64).collect();
+            assert_eq!(found, list.iter().copied().map(Some).collect::<Vec<_>>(), "{of}");
+        }
+        // A law is recorded as a sentence; what makes it one is that it holds in every recorded run.
+        Value::Bool(_) => assert!(found.iter().all(|json| json.is_string() || json.is_array()), "{of}: {found:?}"),
+    }
+}
+
+fn check_fact(experiment: &Experiment, fact: &Fact) {
+    let of = format!("{}: {}", experiment.name, fact.name);
+    match &fact.expected {
+        Expected::Value(value) => check_value(&of, value, &fact.source),
+        Expected::Range { min, max } if fact.source.pointer.starts_with("/varying/") => {
+            let found = recorded(&fact.source);
+            assert_eq!(found, [Json::from(vec![*min, *max])], "{of}");
+        }
+        range => {
+            for found in recorded(&fact.source) {
+                assert!(range.holds(&Value::Int(found.as_i64().unwrap())), "{of}: {found} is not {range}");
+            }
+        }
+    }
+    if let Some(book) = &fact.book {
+        check_value(&format!("{of}, the book"), &book.value, &book.source);
+    }
+}
+
+#[test]
+fn every_expected_value_and_every_figure_of_the_book_is_what_was_recorded() {
+    let experiments = experiment::all().unwrap();
+    assert!(experiments.len() >= 5);
+    for experiment in &experiments {
+        assert!(experiment.facts.iter().any(|fact| fact.kind == FactKind::Structural), "{}", experiment.name);
+        for fact in &experiment.facts {
+            check_fact(experiment, fact);
+        }
+    }
+}
+
+#[test]
+fn every_structural_fact_holds_in_every_recorded_run_of_apache_kafka() {
+    let mut tried = 0;
+    for experiment in experiment::all().unwrap() {
+        let documents: BTreeMap<&str, Json> = experiment
+            .facts
+            .iter()
+            .map(|fact| fact.source.file.as_str())
+            .filter(|file| file.ends_with(".json"))
+            .map(|file| (file, json(file)))
+            .collect();
+        for (file, document) in documents {
+            let runs = document["observed"].as_array().unwrap();
+            for run in runs.iter().filter(|run| run.get("ok_ids").is_some()) {
+                let measures = measures_of(&experiment, run);
+                for fact in experiment.facts.iter().filter(|fact| fact.kind == FactKind::Structural) {
+                    let value = fact.is.value(&measures);
+                    let holds = value.as_ref().is_some_and(|value| fact.expected.holds(value));
+                    assert!(holds, "{}: {} is {value:?} in run {} of {file}", experiment.name, fact.name, run["run"]);
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 100, "only {tried} were tried");
+}
+
+#[test]
+fn an_experiment_compiles_to_bytes_and_back() {
+    for experiment in experiment::all().unwrap() {
+        assert_eq!(Experiment::from_bytes(&experiment.to_bytes()).unwrap(), experiment);
+    }
+    assert!(Experiment::from_bytes(b"no experiment").is_err());
+}
+
+#[test]
+fn the_experiments_of_the_first_chapter_run_in_all_four_places() {
+    for name in ["hello", "acks-0", "acks-1", "acks-all", "acks-0-prevented"] {
+        let experiment = experiment::find(name).unwrap();
+        assert_eq!(experiment.places, Place::ALL, "{name}");
+        assert!(experiment.left_out.is_empty(), "{name}");
+    }
+}
+
+/// hello with one text replaced.
+fn hello_with(from: &str, to: &str) -> String {
+    let path: &Path = &root().join("tests/experiments/hello/experiment.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from}");
+    experiment::read("hello", "hello.toml", &text.replacen(from, to, 1)).expect_err(to).to_string()
+}
+
+#[test]
+fn a_mistake_in_a_file_is_named_with_its_place_and_what_would_be_right() {
+    let cases = [
+        ("partitions = 1", "partitons = 1", "hello.toml:38:1: [[topic]] needs `partitions`: a text"),
+        ("seed = 1", "seed = 1\nsede = 2", "x"),
+        ("send(hello, k{i}", "send(helo, k{i}", "x"),
+        ("repeat 3:", "repeat three:", "x"),
+        ("'offsets(ok)'", "'offsets(okay)'", "x"),
+        ("kind = \"producer\"", "kind = \"produser\"", "x"),
+        ("\"linger.ms\" = 0", "\"linger.sm\" = 0", "x"),
+        ("\"linger.ms\" = 0", "linger.ms = 0", "x"),
+        ("fact = \"batch_bytes\"", "fact = \"batch_byte\"", "x"),
+        ("roles = [\"broker\", \"controller\"]", "roles = [\"broker\", \"leader\"]", "x"),
+        ("at = \"0 ms\"", "at = 0", "x"),
+        ("at = \"0 ms\"", "at = \"0\"", "x"),
+        ("\"real\", ", "", "x"),
+        ("seed = 1", "seed = ", "x"),
+        ("apis = [\"Produce\"", "apis = [\"Prodcue\"", "x"),
+        ("[[cluster.node]]\nid = 1", "[[cluster.node]]\nid = 1\nconfig = { \"num.partitons\" = 3 }", "x"),
+        ("seed = 1", "seed = 1\n[[fault]]\nkind = \"kill\"\nnode = 2\nat = \"1 s\"", "x"),
+        ("#/stable/one-by-one.batch 0.size", "", "x"),
+    ];
+    let all: Vec<String> = cases.iter().map(|(from, to, _)| hello_with(from, to)).collect();
+    panic!("{all:#?}");
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_nearest_and_all() {
+    let error = experiment::find("acks-2").expect_err("there is none").to_string();
+    assert_eq!(
+        error,
+        "there is no experiment `acks-2` (did you mean `acks-0`?): there are acks-0, acks-0-prevented, acks-1, acks-all, \
+         hello, or give the path of an experiment.toml"
+    );
+}
