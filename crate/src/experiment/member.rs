@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ClientKind, Experiment, Role, ServerNode};
 use crate::broker::{Server, ServerConfig};
-use crate::client::{Client, ConsumerConfig, ProducerConfig};
+use crate::client::{AdminConfig, Client, ConsumerConfig, ProducerConfig};
 use crate::disk::{Disk, DiskError, FileId, MemoryDisk};
 use crate::node::{Address, At, Effect, Input, Instant, Node};
 use crate::sim::Machine;
@@ -32,6 +32,7 @@ pub struct ClientProcess {
 enum ClientConfig {
     Producer(ProducerConfig),
     Consumer(ConsumerConfig),
+    Admin(AdminConfig),
 }
 
 /// A configuration that Kafka would refuse: whose, and why.
@@ -120,7 +121,8 @@ impl Member {
         given.insert("bootstrap.servers".to_string(), experiment.simulated_bootstrap());
         let config = match client.kind {
             ClientKind::Producer => ProducerConfig::parse(&given).map(ClientConfig::Producer),
-            ClientKind::Consumer | ClientKind::Admin => ConsumerConfig::parse(&given).map(ClientConfig::Consumer),
+            ClientKind::Consumer => ConsumerConfig::parse(&given).map(ClientConfig::Consumer),
+            ClientKind::Admin => AdminConfig::parse(&given).map(ClientConfig::Admin),
         };
         let config = config.map_err(|error| BadConfig { of: client.name.clone(), why: error.to_string() })?;
         let made = config.make(&client.name, 0);
@@ -140,6 +142,7 @@ impl ClientConfig {
         match self {
             ClientConfig::Producer(config) => Client::producer(name, config.clone(), seed),
             ClientConfig::Consumer(config) => Client::consumer(name, config.clone(), seed),
+            ClientConfig::Admin(config) => Client::admin(name, config.clone(), seed),
         }
     }
 }

@@ -171,10 +171,14 @@ impl<'a> Section<'a> {
             self.known.push(key);
             return Ok(At { value, byte: self.byte });
         }
-        let At { value, byte } = self.text(key)?;
-        let duration = syntax::duration(value);
-        let wrong = || self.source.error_at(byte, format!("`{key}` must be a duration, e.g. \"20 ms\" or \"6.5 s\""));
-        duration.map(|value| At { value, byte }).ok_or_else(wrong)
+        let what = "a duration, e.g. \"20 ms\" or \"6.5 s\"";
+        let value = self.needed(key, what)?;
+        let duration = match value.get_ref() {
+            DeValue::String(text) => syntax::duration(text),
+            _ => None,
+        };
+        let byte = value.span().start;
+        duration.map(|value| At { value, byte }).ok_or_else(|| self.wrong(key, value, what))
     }
 
     pub fn section(&mut self, key: &'static str, name: &str) -> Read<Section<'a>> {
@@ -243,6 +247,7 @@ fn one_of<T: Copy>(source: Source<'_>, word: &str, byte: usize, words: &[(&str, 
     found.map(|(_, value)| *value).ok_or_else(|| {
         let near = did_you_mean(word, words.iter().map(|(spelt, _)| *spelt));
         let all: Vec<&str> = words.iter().map(|(spelt, _)| *spelt).collect();
-        source.error_at(byte, format!("there is no `{word}` here{near}: there are {}", all.join(", ")))
+        let right = if near.is_empty() { format!(": there are {}", all.join(", ")) } else { near };
+        source.error_at(byte, format!("there is no `{word}` here{right}"))
     })
 }
