@@ -83,10 +83,7 @@ impl Segment {
 
     /// Reads from the file what appends otherwise keep current: the first and the largest timestamp.
     pub fn load_timestamps(&mut self, disk: &dyn Disk) -> Result<(), LogError> {
-        self.first_batch_timestamp = match self.scan(0).next_whole(disk)? {
-            Some(found) => Some(found.header().max_timestamp()),
-            None => None,
-        };
+        self.first_batch_timestamp = self.scan(0).next_whole(disk)?.map(|found| found.header().max_timestamp());
         self.max_timestamp_so_far = self.time_index.last();
         let indexed = self.offset_index.lookup(disk, self.max_timestamp_so_far.offset)?;
         let mut scan = self.scan(indexed.position);
