@@ -4,12 +4,26 @@
 //! log directory, the metadata image, and (with the controller role) the metadata log itself. In go
 //! [`crate::node::Input`]s, out come [`crate::node::Effect`]s; one file per chapter below.
 
-mod config;
-mod config_keys;
-mod config_value;
+mod api_versions;
+pub mod config;
+mod connections;
+mod context;
+mod create_topics;
+mod fetch;
+mod init_producer_id;
+mod lifecycle;
+mod list_offsets;
+mod metadata;
+mod partition;
+mod partitions;
+mod produce;
+mod purgatory;
 mod server;
+mod startup;
 mod state;
 
 pub use config::{ConfigError, Listener, ProcessRoles, ServerConfig};
 pub use server::Server;
 pub use state::{BatchState, PartitionState, SegmentState, ServerState, TopicState};
+
+use server::Broker;

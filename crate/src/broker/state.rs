@@ -1,5 +1,14 @@
 //! What a reader may see of a server: a read-only projection, taken when it is drawn and never kept.
 
+use crate::controller::{Controller, TopicImage};
+use crate::disk::Disk;
+use crate::log::Log;
+use crate::record::{Batch, Batches};
+
+use super::Broker;
+use super::lifecycle::LifeStage;
+use super::partition::Partition;
+
 /// The whole server at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ServerState {
@@ -59,4 +68,89 @@ pub struct BatchState {
     pub producer_id: i64,
     pub producer_epoch: i16,
     pub base_sequence: i32,
+}
+
+impl ServerState {
+    /// A node that is not running.
+    pub(super) fn down(node_id: i32) -> ServerState {
+        ServerState {
+            node_id,
+            serving: false,
+            broker_epoch: -1,
+            metadata_end_offset: 0,
+            metadata_committed: 0,
+            topics: Vec::new(),
+        }
+    }
+
+    pub(super) fn of(disk: &dyn Disk, broker: &Broker, controller: Option<&Controller>) -> ServerState {
+        let mut topics: Vec<TopicState> =
+            broker.image.topics.values().map(|topic| TopicState::of(disk, broker, topic)).collect();
+        topics.sort_by(|left, right| left.name.cmp(&right.name));
+        ServerState {
+            node_id: broker.config.node_id,
+            serving: broker.lifecycle.stage == LifeStage::Serving,
+            broker_epoch: broker.lifecycle.broker_epoch,
+            metadata_end_offset: controller.map_or(broker.image.end_offset, Controller::end_offset),
+            metadata_committed: controller.map_or(broker.image.end_offset, Controller::high_watermark),
+            topics,
+        }
+    }
+}
+
+impl TopicState {
+    fn of(disk: &dyn Disk, broker: &Broker, topic: &TopicImage) -> TopicState {
+        let partitions = topic.partitions.iter().map(|(index, registration)| {
+            let held = broker.partitions.get(&(topic.id, *index));
+            let log = held.map(|partition| &partition.log);
+            PartitionState {
+                partition: *index,
+                leader: registration.leader,
+                leader_epoch: registration.leader_epoch,
+                replicas: registration.replicas.clone(),
+                in_sync_replicas: registration.isr.clone(),
+                log_start_offset: log.map_or(0, Log::log_start_offset),
+                high_watermark: held.map_or(0, Partition::high_watermark),
+                log_end_offset: log.map_or(0, Log::log_end_offset),
+                segments: log.map(|log| segments(disk, log)).unwrap_or_default(),
+            }
+        });
+        TopicState { name: topic.name.clone(), topic_id: topic.id.0, partitions: partitions.collect() }
+    }
+}
+
+/// The batches of each segment. What cannot be read is left out: this is for looking at, not for working with.
+fn segments(disk: &dyn Disk, log: &Log) -> Vec<SegmentState> {
+    let bases = log.segment_base_offsets();
+    let segment = |base_offset: i64| {
+        let from = base_offset.max(log.log_start_offset());
+        let read = log.read(disk, from, u64::MAX, log.log_end_offset(), true).ok();
+        let size = read.as_ref().map_or(0, |read| read.size);
+        let records = read.and_then(|read| read.records?.to_bytes().ok()).unwrap_or_default();
+        let mut position = 0;
+        let batches = Batches::new(records).map_while(Result::ok).map(|batch| {
+            let state = BatchState::of(&batch, position);
+            position += batch.size_in_bytes();
+            state
+        });
+        SegmentState { base_offset, batches: batches.collect(), size }
+    };
+    bases.map(segment).collect()
+}
+
+impl BatchState {
+    fn of<T: AsRef<[u8]>>(batch: &Batch<T>, position: u64) -> BatchState {
+        BatchState {
+            position,
+            size: u32::try_from(batch.size_in_bytes()).unwrap_or(u32::MAX),
+            base_offset: batch.base_offset(),
+            last_offset: batch.last_offset(),
+            leader_epoch: batch.partition_leader_epoch(),
+            base_timestamp: batch.base_timestamp(),
+            max_timestamp: batch.max_timestamp(),
+            producer_id: batch.producer_id(),
+            producer_epoch: batch.producer_epoch(),
+            base_sequence: batch.base_sequence(),
+        }
+    }
 }

@@ -1,1 +1,28 @@
-//! Not written yet.
+//! The controller: the one place where the cluster's metadata is decided, and the log in which it is written down.
+//!
+//! Owns `__cluster_metadata-0` (a quorum of one for now), the rules by which records are made (registration, fencing,
+//! topics, elections, configs, producer ids), and the image that replaying those records gives. In go the wire messages
+//! that brokers send to a controller; out come their answers, once what they did is committed, and the committed
+//! records, which a broker replays into an image of its own.
+
+mod active;
+mod brokers;
+mod channel;
+mod elections;
+mod features;
+mod image;
+mod placement;
+mod quorum;
+mod record;
+mod topics;
+
+pub use active::{Committed, Controller};
+pub use channel::{ControllerChannel, ControllerRequest, ControllerResponse, InFlight};
+pub use features::{FINALIZED_AT_FORMAT, SUPPORTED_FEATURES};
+pub use image::{
+    BROKER_RESOURCE, BrokerRegistration, Change, MetadataImage, PartitionRegistration, RecoveryState, TOPIC_RESOURCE,
+    TopicImage,
+};
+pub use quorum::{FLUSH_TOKEN_BIT, METADATA_TOPIC};
+pub use record::MetadataRecord;
+pub use topics::check_topic_name;

@@ -76,6 +76,20 @@ pub enum Slice {
     File(FileRange),
 }
 
+impl Slice {
+    /// The bytes in memory; a file range is read.
+    pub fn to_bytes(&self) -> Result<Bytes, DiskError> {
+        match self {
+            Slice::Bytes(bytes) => Ok(bytes.clone()),
+            Slice::File(range) => {
+                let mut into = vec![0; range.len as usize];
+                range.source.read_at(range.position, &mut into)?;
+                Ok(into.into())
+            }
+        }
+    }
+}
+
 /// A directory tree of append-mostly files. Paths are relative to its root, with `/`.
 ///
 /// What a call has written survives the death of the process. What survives a power cut is what was flushed since,

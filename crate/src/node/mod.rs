@@ -8,6 +8,7 @@ mod call;
 mod effect;
 mod input;
 mod note;
+mod outbox;
 mod rng;
 mod time;
 
@@ -15,6 +16,7 @@ pub use call::*;
 pub use effect::*;
 pub use input::*;
 pub use note::*;
+pub use outbox::Outbox;
 pub use rng::Rng;
 pub use time::*;
 

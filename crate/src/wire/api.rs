@@ -15,6 +15,7 @@ impl ApiKey {
     pub const API_VERSIONS: ApiKey = ApiKey(18);
     pub const CREATE_TOPICS: ApiKey = ApiKey(19);
     pub const INIT_PRODUCER_ID: ApiKey = ApiKey(22);
+    pub const ALTER_PARTITION: ApiKey = ApiKey(56);
     pub const BROKER_REGISTRATION: ApiKey = ApiKey(62);
     pub const BROKER_HEARTBEAT: ApiKey = ApiKey(63);
     pub const ALLOCATE_PRODUCER_IDS: ApiKey = ApiKey(67);
@@ -108,6 +109,7 @@ const SERVED_BY_CONTROLLER: &[ApiKey] = &[
     ApiKey::FETCH,
     ApiKey::API_VERSIONS,
     ApiKey::CREATE_TOPICS,
+    ApiKey::ALTER_PARTITION,
     ApiKey::BROKER_REGISTRATION,
     ApiKey::BROKER_HEARTBEAT,
     ApiKey::ALLOCATE_PRODUCER_IDS,

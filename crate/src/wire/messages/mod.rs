@@ -1,6 +1,7 @@
 //! Every message that this code speaks, one file per API family. Names are Kafka's; fields are its names in snake
 //! case. A struct's `Default` has Kafka's defaults, so write `..Default::default()` for what does not matter.
 
+pub mod alter_partition;
 pub mod api_versions;
 pub mod broker_lifecycle;
 pub mod control_records;
@@ -36,6 +37,8 @@ static SCHEMAS: &[&Schema] = &[
     broker_lifecycle::BrokerHeartbeatResponse::SCHEMA,
     broker_lifecycle::AllocateProducerIdsRequest::SCHEMA,
     broker_lifecycle::AllocateProducerIdsResponse::SCHEMA,
+    alter_partition::AlterPartitionRequest::SCHEMA,
+    alter_partition::AlterPartitionResponse::SCHEMA,
     metadata_records::RegisterBrokerRecord::SCHEMA,
     metadata_records::UnregisterBrokerRecord::SCHEMA,
     metadata_records::TopicRecord::SCHEMA,

@@ -4,9 +4,16 @@ use std::collections::BTreeMap;
 
 use crate::node::{Address, Duration};
 
-use super::config_keys::BROKER_KEYS;
-pub use super::config_value::ConfigError;
-use super::config_value::{self, Key};
+mod keys;
+mod topic;
+mod topic_keys;
+mod value;
+
+pub use topic::{ConfigSource, TopicConfig, TopicConfigs, check_topic_config};
+pub use value::ConfigError;
+
+use keys::BROKER_KEYS;
+use value::Key;
 
 /// `process.roles`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,11 +60,11 @@ impl ServerConfig {
     pub fn from_properties(properties: &BTreeMap<String, String>) -> Result<ServerConfig, ConfigError> {
         let mut given = BTreeMap::new();
         for (name, value) in properties {
-            let key = config_value::find(BROKER_KEYS, name).ok_or_else(|| ConfigError::Unknown {
+            let key = value::find(BROKER_KEYS, name).ok_or_else(|| ConfigError::Unknown {
                 key: name.clone(),
-                nearest: config_value::nearest(BROKER_KEYS, name).unwrap_or_default(),
+                nearest: value::nearest(BROKER_KEYS, name).unwrap_or_default(),
             })?;
-            config_value::check(key, value)?;
+            value::check(key, value)?;
             given.insert(key.name, value.trim().to_string());
         }
         let values = Values { given: &given };
@@ -94,7 +101,7 @@ impl ServerConfig {
                 listeners.iter().map(|listener| listener.name.as_str()).collect::<Vec<_>>().join(",")
             )));
         }
-        let log_dirs = config_value::list(values.text("log.dirs").or(values.text("log.dir")).unwrap_or_default());
+        let log_dirs = value::list(values.text("log.dirs").or(values.text("log.dir")).unwrap_or_default());
         let log_dir = match log_dirs.as_slice() {
             [] => {
                 return Err(ConfigError::Conflict(
@@ -143,7 +150,7 @@ impl ServerConfig {
     pub fn without_effect(&self) -> Vec<&'static str> {
         self.given
             .keys()
-            .filter(|name| config_value::find(BROKER_KEYS, name).is_some_and(|key| !key.acted_on))
+            .filter(|name| value::find(BROKER_KEYS, name).is_some_and(|key| !key.acted_on))
             .copied()
             .collect()
     }
@@ -168,7 +175,7 @@ impl<'a> Values<'a> {
     fn text(&self, name: &str) -> Option<&'a str> {
         match self.given.get(name) {
             Some(value) => Some(value.as_str()),
-            None => config_value::find(BROKER_KEYS, name).and_then(|key: &Key| key.default),
+            None => value::find(BROKER_KEYS, name).and_then(|key: &Key| key.default),
         }
     }
 
@@ -194,7 +201,7 @@ impl<'a> Values<'a> {
 }
 
 fn parse_roles(values: &Values<'_>) -> Result<ProcessRoles, ConfigError> {
-    let roles = config_value::list(values.required("process.roles")?);
+    let roles = value::list(values.required("process.roles")?);
     let roles = ProcessRoles { broker: roles.contains(&"broker"), controller: roles.contains(&"controller") };
     match roles {
         ProcessRoles { broker: true, controller: true } => Ok(roles),
@@ -207,13 +214,13 @@ fn parse_roles(values: &Values<'_>) -> Result<ProcessRoles, ConfigError> {
 }
 
 fn upper_case_list(value: &str) -> Vec<String> {
-    config_value::list(value).iter().map(|name| name.to_ascii_uppercase()).collect()
+    value::list(value).iter().map(|name| name.to_ascii_uppercase()).collect()
 }
 
 /// `NAME://host:port,…`. An empty host means every interface.
 fn parse_listeners(key: &str, value: &str) -> Result<Vec<Listener>, ConfigError> {
     let mut listeners: Vec<Listener> = Vec::new();
-    for entry in config_value::list(value) {
+    for entry in value::list(value) {
         let invalid =
             |why: &str| ConfigError::Invalid { key: key.to_string(), value: entry.to_string(), why: why.to_string() };
         let (name, rest) = entry.split_once("://").ok_or_else(|| invalid("a listener is written NAME://host:port"))?;

@@ -1,7 +1,7 @@
 //! Every broker and controller key that Kafka 4.3.0 knows: type, default, valid values, and whether it changes
 //! anything here. One row a key, sorted by name, as `kafka.server.KafkaConfig` declares them.
 
-use super::config_value::{Key, Type::*, Valid::*};
+use super::value::{Key, Type::*, Valid::*};
 
 #[rustfmt::skip]
 pub(super) const BROKER_KEYS: &[Key] = &[

@@ -1,0 +1,71 @@
+//! What a broker says to its controller, and hears back: Kafka's wire messages, whatever carries them.
+//!
+//! On a combined node nothing is serialised; a channel over the network can be put in its place without a change on
+//! either side, since both see only requests and responses matched by correlation id.
+
+use std::collections::VecDeque;
+
+use crate::node::EventId;
+use crate::wire::messages::alter_partition::{AlterPartitionRequest, AlterPartitionResponse};
+use crate::wire::messages::broker_lifecycle::{
+    AllocateProducerIdsRequest, AllocateProducerIdsResponse, BrokerHeartbeatRequest, BrokerHeartbeatResponse,
+    BrokerRegistrationRequest, BrokerRegistrationResponse,
+};
+use crate::wire::messages::create_topics::{CreateTopicsRequest, CreateTopicsResponse};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ControllerRequest {
+    BrokerRegistration(BrokerRegistrationRequest),
+    BrokerHeartbeat(BrokerHeartbeatRequest),
+    /// Forwarded for a client, or the broker's own for auto-creation.
+    CreateTopics(CreateTopicsRequest),
+    AllocateProducerIds(AllocateProducerIdsRequest),
+    AlterPartition(AlterPartitionRequest),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ControllerResponse {
+    BrokerRegistration(BrokerRegistrationResponse),
+    BrokerHeartbeat(BrokerHeartbeatResponse),
+    CreateTopics(CreateTopicsResponse),
+    AllocateProducerIds(AllocateProducerIdsResponse),
+    AlterPartition(AlterPartitionResponse),
+}
+
+/// A message under way, with the event that caused it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InFlight<T> {
+    pub correlation_id: i32,
+    pub cause: EventId,
+    pub message: T,
+}
+
+/// The channel of one broker to the active controller, both ways in order.
+#[derive(Debug, Clone, Default)]
+pub struct ControllerChannel {
+    next_correlation_id: i32,
+    requests: VecDeque<InFlight<ControllerRequest>>,
+    responses: VecDeque<InFlight<ControllerResponse>>,
+}
+
+impl ControllerChannel {
+    /// The broker sends; the answer carries the same correlation id.
+    pub fn send(&mut self, request: ControllerRequest, cause: EventId) -> i32 {
+        let correlation_id = self.next_correlation_id;
+        self.next_correlation_id = self.next_correlation_id.wrapping_add(1);
+        self.requests.push_back(InFlight { correlation_id, cause, message: request });
+        correlation_id
+    }
+
+    pub fn answer(&mut self, response: InFlight<ControllerResponse>) {
+        self.responses.push_back(response);
+    }
+
+    pub fn next_request(&mut self) -> Option<InFlight<ControllerRequest>> {
+        self.requests.pop_front()
+    }
+
+    pub fn next_response(&mut self) -> Option<InFlight<ControllerResponse>> {
+        self.responses.pop_front()
+    }
+}
