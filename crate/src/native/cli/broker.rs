@@ -4,16 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Outcome;
 use crate::broker::Server;
-use crate::disk::MemoryDisk;
+use crate::disk::{DiskError, FileId, MemoryDisk};
+use crate::native::file_disk::FileDisk;
 use crate::native::server_settings;
-use crate::native::shell::{self, Clock, End, Flusher, Order, Parts, Report};
+use crate::native::shell::{self, Clock, End, FlushJob, Flusher, Order, Parts, Report};
 use crate::node::{Address, CallId, Command, ExitReason, NewTopic, Node, Note};
 
 /// Serve one node from a Kafka server.properties file.
@@ -58,7 +59,21 @@ pub fn execute(arguments: Arguments) -> Outcome {
             arguments.topics,
         );
     }
-    Outcome::CannotDo("log directories come with the file disk; use --memory".to_owned())
+    let disk = match FileDisk::open(Path::new(&config.log_dir)) {
+        Ok(disk) => disk,
+        Err(DiskError::Locked { path }) => {
+            return Outcome::Failed(format!(
+                "another process is using {path}; end it, or choose another directory with --set log.dirs=DIR"
+            ));
+        }
+        Err(error) => return Outcome::Failed(format!("cannot use log.dirs={}: {error}", config.log_dir)),
+    };
+    serve(Server::new(config, disk, seed), Box::new(flush_on_file), arguments.topics)
+}
+
+fn flush_on_file(server: &Server<FileDisk>, file: FileId) -> FlushJob {
+    let shared = server.disk().shared(file);
+    Box::new(move || shared?.flush())
 }
 
 /// Which producer id, topic id or jitter is drawn must differ from node to node; nothing secret depends on it.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::{Outcome, report};
 use crate::experiment::syntax::duration;
-use crate::experiment::{Experiment, Lab, Measures, Place, Report};
+use crate::experiment::{Experiment, Lab, Measures, Place, Ran, Report};
 use crate::native::experiment;
+use crate::native::place::{self, Hooks, PlaceError};
 use crate::node::Duration;
 use crate::sim::NoTrace;
 
@@ -58,8 +59,7 @@ pub fn execute(arguments: Arguments) -> Outcome {
         ));
     }
     match place {
-        Place::Real => Outcome::CannotDo("--real is not there yet".to_string()),
-        Place::Bootstrap => Outcome::CannotDo("--bootstrap is not there yet".to_string()),
+        Place::Real | Place::Bootstrap => run_on_real_time(&arguments, experiment, place),
         Place::Page | Place::Run => run_virtually(&arguments, experiment),
     }
 }
@@ -77,6 +77,35 @@ fn run_virtually(arguments: &Arguments, experiment: Arc<Experiment>) -> Outcome 
     let stopped = arguments.until.is_some() && !lab.programs().ended();
     let report = lab.report(Place::Run, !stopped);
     finish(arguments.json, &experiment, &report, lab.programs().measures())
+}
+
+/// Our nodes as processes, or a foreign cluster.
+fn run_on_real_time(arguments: &Arguments, experiment: Arc<Experiment>, place: Place) -> Outcome {
+    let seed = arguments.seed.unwrap_or(experiment.seed);
+    let until = arguments.until;
+    let ran = match &arguments.bootstrap {
+        Some(address) => match Hooks::parse(&arguments.on) {
+            Ok(hooks) => place::bootstrap(Arc::clone(&experiment), seed, until, address, hooks),
+            Err(error) => return Outcome::Wrong(error.to_string()),
+        },
+        None => match std::env::current_exe() {
+            Ok(steplog) => place::real(Arc::clone(&experiment), seed, until, &steplog),
+            Err(error) => return Outcome::Failed(format!("cannot find this program's own file: {error}")),
+        },
+    };
+    match ran {
+        Ok(ran) => {
+            let head = Ran { seed, place, trace_hash: 0, elapsed: ran.elapsed, judged: ran.ended };
+            let report = Report::of(&experiment, &ran.measures, head);
+            let outcome = finish(arguments.json, &experiment, &report, &ran.measures);
+            for remark in ran.remarks {
+                eprintln!("{remark}");
+            }
+            outcome
+        }
+        Err(PlaceError::CannotDo(text)) => Outcome::CannotDo(text),
+        Err(error) => Outcome::Failed(error.to_string()),
+    }
 }
 
 /// Prints a report and turns it into how the command ends.

@@ -68,7 +68,7 @@ impl Director {
         }
         let elapsed = self.clock.now().mono.since(begun);
         let remarks = cluster.remarks(self.programs.measures())?;
-        Ok(Ran { measures: self.programs.measures().clone(), elapsed, remarks })
+        Ok(Ran { measures: self.programs.measures().clone(), elapsed, ended: self.programs.ended(), remarks })
     }
 
     /// Gives what is ordered and due, then waits for one thing to happen.

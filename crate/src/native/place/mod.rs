@@ -25,6 +25,8 @@ pub struct Ran {
     pub measures: Measures,
     /// From t = 0 to the end.
     pub elapsed: Duration,
+    /// Every program came to its end, or could not go on.
+    pub ended: bool,
     /// What is worth telling beside the facts, one line each.
     pub remarks: Vec<String>,
 }
