@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::story::{FrameSource, RecordStory, Story, since};
 use crate::node::{Command, EffectKind, EventId, Input, Instant, Note, Reply};
-use crate::sim::{Event, Events, Fault, What};
+use crate::sim::{Event, Events, Fault, What, causes};
 
 /// What happened at a link. The names are those of the page's engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,20 +106,7 @@ impl<E: Events> Walk<'_, E> {
         if silent > SILENT_MAX {
             return;
         }
-        let direct = event.cause.map(|cause| cause.event);
-        let mut causes: Vec<EventId> = direct.into_iter().chain(event.earlier.iter().copied()).collect();
-        if let What::Lost { write, .. } | What::Buffered { write, .. } = &event.what {
-            causes.push(write.event);
-        }
-        for effect in event.effects().iter().filter(|effect| self.is_ours(&effect.kind)) {
-            causes.extend(&effect.because.earlier);
-        }
-        if let Some(cause) = event.cause
-            && let Some(effect) = self.events.get(cause.event).zip(cause.effect)
-            && let Some(effect) = effect.0.effects().get(effect.1 as usize)
-        {
-            causes.extend(&effect.because.earlier);
-        }
+        let causes = causes(self.events, event, |effect| self.is_ours(effect));
         for cause in causes {
             self.from(cause, silent);
         }
