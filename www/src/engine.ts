@@ -130,7 +130,7 @@ export enum Outcome {
 }
 
 export interface Frame {
-  /** The event that sent it; argument of `frame()` and `seekEvent()`. */
+  /** Names it within the run; argument of `frame()`. */
   id: number;
   conn: number;
   from: number;

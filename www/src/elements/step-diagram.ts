@@ -1,7 +1,7 @@
 // The space-time diagram: time runs down, one lane per node, an arrow per frame, a lost one ends half-way in a cross.
 // In: one view and the run's scale. Out: the frame that the reader chooses. Draws only; where an instant lies is Scale's.
 
-import { LitElement, html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
+import { LitElement, html, nothing, svg, type PropertyValues, type SVGTemplateResult, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 
@@ -30,8 +30,8 @@ const AXIS_FROM_PX = 560;
 const SMALL_BELOW_PX = 420;
 const AXIS_PX = 64;
 /** Room for the labels beside the outermost lanes, however narrow the diagram. */
-const LABELS_LEFT_PX = 114;
-const LABELS_RIGHT_PX = 112;
+const LABELS_PX = 114;
+const LABELS_CROWDED_PX = 84;
 
 @customElement("step-diagram")
 export class StepDiagram extends LitElement {
@@ -43,6 +43,9 @@ export class StepDiagram extends LitElement {
   @property({ type: Boolean }) playing = false;
   @state() private width = 600;
   @state() private height = 440;
+  /** When each lane was first seen to take part. */
+  readonly #since = new Map<number, number>();
+  #xs = new Map<number, number>();
   readonly #observer = new ResizeObserver(([entry]) => {
     if (!entry) return;
     this.width = Math.round(entry.contentRect.width);
@@ -59,6 +62,10 @@ export class StepDiagram extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#observer.disconnect();
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has("meta")) this.#since.clear();
   }
 
   protected override firstUpdated(): void {
@@ -98,7 +105,9 @@ export class StepDiagram extends LitElement {
   }
 
   #picture(): SVGTemplateResult | TemplateResult {
+    this.#lay();
     const { scale, view, height, width } = this;
+    const lanes = [...this.#xs.keys()];
     const nowY = scale.toY(view.us);
     const top = Math.max(0, nowY - (height - HEAD_PX) * NOW_SHARE);
     const fromUs = scale.toUs(top - MARGIN_PX);
@@ -106,7 +115,7 @@ export class StepDiagram extends LitElement {
     const bottom = top + height;
     return html`<svg class=${width < SMALL_BELOW_PX ? "small" : ""} width=${width} height=${height} aria-hidden="true">
       <g transform="translate(0 ${shift.toFixed(1)})">
-        ${this.#axis(fromUs)} ${this.meta.lanes.map((_, lane) => this.#lane(lane, top, nowY, bottom))}
+        ${this.#axis(fromUs)} ${lanes.map((lane) => this.#lane(lane, top, nowY, bottom))}
         ${this.meta.outages.map((outage) => this.#outage(outage, top, nowY))}
         ${scale.quietBetween(fromUs, view.us).map((quiet) => this.#quiet(quiet))}
         ${repeat(
@@ -119,20 +128,44 @@ export class StepDiagram extends LitElement {
         <text class="now" x=${width - 6} y=${nowY + 14} text-anchor="end">${clock(view.us)}</text>
       </g>
       <rect class="head" width=${width} height=${HEAD_PX} />
-      ${this.meta.lanes.map(
-        (_, lane) =>
+      ${lanes.map(
+        (lane) =>
           svg`<text class="name" x=${this.#laneX(lane)} y="20" text-anchor="middle">${laneName(this.meta, lane, this.text)}</text>`,
       )}
     </svg>`;
   }
 
-  #laneX(lane: number): number {
+  /** Lanes from left to right: the first client, the servers, the other clients as soon as they take part. */
+  #lanes(): number[] {
+    const { meta, view } = this;
+    for (const { lane, us } of view.marks) this.#takesPart(lane, us);
+    for (const { from, to, sentUs } of view.frames) {
+      this.#takesPart(from, sentUs);
+      this.#takesPart(to, sentUs);
+    }
+    const all = meta.lanes.map((_, lane) => lane);
+    const clients = all.filter((lane) => meta.lanes[lane]?.kind === "client");
+    const joined = clients.slice(1).filter((lane) => (this.#since.get(lane) ?? Infinity) <= view.us);
+    return [...clients.slice(0, 1), ...all.filter((lane) => meta.lanes[lane]?.kind === "server"), ...joined];
+  }
+
+  #takesPart(lane: number, us: number): void {
+    this.#since.set(lane, Math.min(us, this.#since.get(lane) ?? Infinity));
+  }
+
+  /** Where the lanes stand, from left to right. */
+  #lay(): void {
     const axis = this.width >= AXIS_FROM_PX ? AXIS_PX : 0;
     const wide = this.width - axis;
-    const left = axis + Math.min(Math.max(LABELS_LEFT_PX, wide * 0.27), 190);
-    const right = Math.min(Math.max(LABELS_RIGHT_PX, wide * 0.27), 190);
-    const lanes = this.meta.lanes.length;
-    return left + (lanes < 2 ? 0 : ((this.width - left - right) * lane) / (lanes - 1));
+    const lanes = this.#lanes();
+    const room = lanes.length > 2 ? LABELS_CROWDED_PX : LABELS_PX;
+    const margin = Math.min(Math.max(room, wide * 0.27), 190);
+    const step = lanes.length < 2 ? 0 : (wide - 2 * margin) / (lanes.length - 1);
+    this.#xs = new Map(lanes.map((lane, index) => [lane, axis + margin + step * index]));
+  }
+
+  #laneX(lane: number): number {
+    return this.#xs.get(lane) ?? this.width;
   }
 
   #axis(fromUs: number): SVGTemplateResult[] {
@@ -199,7 +232,7 @@ export class StepDiagram extends LitElement {
   }
 
   #labels(): SVGTemplateResult[] {
-    return this.meta.lanes.flatMap((_, lane) =>
+    return [...this.#xs.keys()].flatMap((lane) =>
       markLabels(
         this.view.marks.filter((mark) => mark.lane === lane),
         this.scale,

@@ -65,8 +65,22 @@ export class StepFacts extends LitElement {
         color: var(--_lost);
         margin-inline-start: 4px;
       }
-      .timing {
-        font-size: 11px;
+      ul {
+        list-style: none;
+        margin: 10px 0 0;
+        padding: 0;
+        font-size: 12.5px;
+        line-height: 1.45;
+        color: var(--_soft);
+      }
+      li {
+        display: grid;
+        grid-template-columns: 2ch 1fr;
+        padding: 1px 0;
+      }
+      li .holds,
+      li .broken {
+        margin: 0;
       }
       .text td.value {
         font: 12px var(--_mono);
@@ -78,30 +92,54 @@ export class StepFacts extends LitElement {
 
   override render(): TemplateResult {
     const { text } = this;
+    const rows = this.metas.map((meta, index) => ({ meta, fact: this.facts[index] }));
+    const laws = rows.filter(({ fact, meta }) => isLaw(meta, fact));
     return html`<table>
-      <thead>
-        <tr>
-          <th scope="col"><span class="unseen">${text.fact}</span></th>
-          <th scope="col">${this.ended ? text.here : text.soFar}</th>
-          <th scope="col">${text.book}</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${this.metas.map((meta, index) => this.#row(meta, this.facts[index]))}
-      </tbody>
-    </table>`;
+        <thead>
+          <tr>
+            <th scope="col"><span class="unseen">${text.fact}</span></th>
+            <th scope="col">${this.ended ? text.here : text.soFar}</th>
+            <th scope="col">${text.book}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(({ meta, fact }) => (isLaw(meta, fact) ? nothing : this.#row(meta, fact)))}
+        </tbody>
+      </table>
+      ${
+        laws.length === 0
+          ? nothing
+          : html`<ul aria-label=${text.laws}>
+              ${laws.map(({ meta, fact }) => this.#law(meta, fact))}
+            </ul>`
+      }`;
+  }
+
+  /** A law is a sentence that holds or does not, and says nothing before the end. */
+  #law(meta: FactMeta, fact: Fact | undefined): TemplateResult {
+    const mark = this.#holds(fact);
+    return html`<li title=${this.#title(meta)}>
+      <span>${mark === nothing ? html`<span role="img" aria-label=${this.text.notYet}>·</span>` : mark}</span>
+      <span>${meta.label[this.language]}</span>
+    </li>`;
+  }
+
+  #title(meta: FactMeta): string {
+    const { text, language } = this;
+    return [
+      meta.note?.[language],
+      meta.kind === "timing" ? text.timing : text.structural,
+      meta.expected === null ? undefined : text.expected(meta.expected),
+    ]
+      .filter(Boolean)
+      .join("\n");
   }
 
   #row(meta: FactMeta, fact: Fact | undefined): TemplateResult {
     const { text, language } = this;
     const value = fact?.value ?? null;
     const alarm = meta.name === "lost" && typeof value === "number" && value > 0 && this.ended;
-    const title = [
-      meta.note?.[language],
-      meta.kind === "timing" ? text.timing : text.structural,
-      meta.expected === null ? undefined : text.expected(meta.expected),
-    ];
-    return html`<tr class=${classMap({ alarm, text: meta.unit === "text" })} title=${title.filter(Boolean).join("\n")}>
+    return html`<tr class=${classMap({ alarm, text: meta.unit === "text" })} title=${this.#title(meta)}>
       <th scope="row">${meta.label[language]}</th>
       <td class="value">${factText(value, meta, text)}${this.#holds(fact)}</td>
       <td class="book">
@@ -117,6 +155,10 @@ export class StepFacts extends LitElement {
       ? html`<span class="holds" role="img" aria-label=${text.holds}>✓</span>`
       : html`<span class="broken" role="img" aria-label=${text.broken}>✗</span>`;
   }
+}
+
+function isLaw(meta: FactMeta, fact: Fact | undefined): boolean {
+  return typeof fact?.value === "boolean" || meta.expected === "true";
 }
 
 export function factText(value: FactValue, meta: FactMeta, text: Messages): string {

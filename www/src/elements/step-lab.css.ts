@@ -69,6 +69,9 @@ export const labStyles = [
     .facts {
       grid-area: facts;
     }
+    .facts step-program {
+      margin-top: 14px;
+    }
     .stage {
       grid-area: stage;
       border-inline: 1px solid var(--_line);

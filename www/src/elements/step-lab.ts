@@ -7,6 +7,7 @@ import { customElement, property, state } from "lit/decorators.js";
 import { CommandEvent, type Command } from "../commands.js";
 import { frameFate, frameLabel, frameSentence, markSentence } from "../describe.js";
 import {
+  FrameKind,
   loadLab,
   RecordState,
   type Bytes,
@@ -209,7 +210,10 @@ export class StepLab extends LitElement implements PlaybackHost {
 
   #inspectFrame(lab: Lab, id: number): void {
     const frame = this.#view?.frames.find((known) => known.id === id);
-    if (frame) this.inspected = { content: lab.frame(id), frame };
+    if (!frame) return;
+    // Opening and closing a connection moves no bytes of Kafka's.
+    const content = frame.kind >= FrameKind.Syn ? { bytes: new Uint8Array(), fields: [] } : lab.frame(id);
+    this.inspected = { content, frame };
   }
 
   #hasMoved(): void {
@@ -271,12 +275,7 @@ export class StepLab extends LitElement implements PlaybackHost {
               ></step-question>`
             : nothing
         }
-        <div class="program">
-          ${meta.programs.map(
-            (program, index) =>
-              html`<step-program .program=${program} .state=${view.programs[index]} .text=${text}></step-program>`,
-          )}
-        </div>
+        <div class="program">${this.#programs(lab, view, text, 0, 1)}</div>
         <div class="stage">
           <step-diagram
             .meta=${meta}
@@ -309,6 +308,7 @@ export class StepLab extends LitElement implements PlaybackHost {
             language=${language}
             ?ended=${view.atEnd}
           ></step-facts>
+          ${this.#programs(lab, view, text, 1)}
         </div>
         <div class="drive">
           <p class="caption" aria-live=${playing ? "off" : "polite"}>
@@ -354,6 +354,16 @@ export class StepLab extends LitElement implements PlaybackHost {
     `;
   }
 
+  /** The first program is the story; the others stand further down. */
+  #programs(lab: Lab, view: View, text: Messages, from: number, to?: number): TemplateResult[] {
+    return lab.meta.programs
+      .slice(from, to)
+      .map(
+        (program, index) =>
+          html`<step-program .program=${program} .state=${view.programs[from + index]} .text=${text}></step-program>`,
+      );
+  }
+
   /** While it plays the caption names the program's line: it changes seldom and keeps its width. */
   #lineNow(lab: Lab, view: View): string {
     const line = view.programs[0]?.line ?? -1;
@@ -373,6 +383,7 @@ function caption(lab: Lab, view: View, text: Messages): string {
   const mark = view.marks.findLast((known) => known.event === view.event);
   if (mark) return markSentence(lab.meta, mark, text).replace(`${seconds(mark.us)}, `, "");
   const frame =
-    view.frames.find((known) => known.id === view.event) ?? view.frames.findLast((known) => known.endUs === view.us);
+    view.frames.findLast((known) => known.sentUs === view.us) ??
+    view.frames.findLast((known) => known.endUs === view.us);
   return frame ? frameSentence(lab.meta, frame, view.us, text) : "";
 }

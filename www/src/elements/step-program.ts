@@ -48,7 +48,7 @@ export class StepProgram extends LitElement {
         padding: 0;
         font: 12.5px/1.65 var(--_mono);
       }
-      li {
+      ol li {
         position: relative;
         padding: 0 10px;
         padding-inline-start: calc(10px + var(--depth) * 1.6ch + 1.6ch);
@@ -61,29 +61,33 @@ export class StepProgram extends LitElement {
         white-space: pre-wrap;
         overflow-wrap: anywhere;
       }
-      li.current {
+      ol li.current {
         background: var(--_mark);
         border-inline-start-color: var(--_accent);
       }
-      li .wait {
+      .wait {
         margin-inline-start: 1ch;
         font: 11px var(--_sans);
         color: var(--_warn);
       }
-      dl {
-        display: grid;
-        grid-template-columns: auto 1fr;
-        gap: 0 12px;
+      ul {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 3px 5px;
+        list-style: none;
         margin: 0 0 8px;
-        font: 12px/1.6 var(--_mono);
-      }
-      dt {
+        padding: 0;
+        font: 11px/1.5 var(--_mono);
         color: var(--_soft);
+      }
+      ul li {
+        padding: 0 5px;
+        border: 1px solid var(--_line);
+        border-radius: 4px;
         overflow-wrap: anywhere;
       }
-      dd {
-        margin: 0;
-        text-align: end;
+      b {
+        color: var(--_ink);
       }
     `,
   ];
@@ -101,13 +105,9 @@ export class StepProgram extends LitElement {
         ${
           this.java || program.config.length === 0
             ? nothing
-            : html`<dl aria-label=${text.settings}>
-                ${program.config.map(
-                  ([key, value]) =>
-                    html`<dt>${key}</dt>
-                      <dd>${value}</dd>`,
-                )}
-              </dl>`
+            : html`<ul aria-label=${text.settings}>
+                ${program.config.map(([key, value]) => html`<li>${key}=<b>${value}</b></li>`)}
+              </ul>`
         }
         <ol>
           ${

@@ -154,6 +154,8 @@ export const en = {
   expected: (value: string): string => `expected: ${value}`,
   yes: "yes",
   no: "no",
+  laws: "laws",
+  notYet: "known at the end",
   nothingYet: "–",
 
   // question

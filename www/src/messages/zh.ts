@@ -140,6 +140,8 @@ export const zh: Messages = {
   expected: (value) => `应为：${value}`,
   yes: "是",
   no: "否",
+  laws: "定律",
+  notYet: "结束时才知道",
   nothingYet: "–",
 
   ask: "先猜，再运行",
