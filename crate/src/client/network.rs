@@ -75,6 +75,9 @@ pub(super) struct Network<T> {
     update_attempt_since_ms: Option<i64>,
     /// When to look again after an update found no node.
     look_again_ms: Option<i64>,
+    /// A connection has just closed. Others may close in the same instant, and Kafka's selector tells of all of them
+    /// before the next metadata update is tried.
+    defers_update: bool,
     changed_by: EventId,
 }
 
@@ -117,6 +120,7 @@ impl<T> Network<T> {
             update_in_flight: false,
             update_attempt_since_ms: None,
             look_again_ms: None,
+            defers_update: false,
             changed_by: EventId::default(),
         }
     }
@@ -274,6 +278,7 @@ impl<T> Network<T> {
                 if let Some(node) = self.by_conn.remove(&conn) {
                     outbox.note(&[], Note::Disconnected { conn });
                     self.disconnected(node, false, done, outbox);
+                    self.defers_update = true;
                 }
             }
             _ => {}
@@ -489,7 +494,12 @@ impl<T> Network<T> {
     /// is not tried again at once.
     pub fn poll(&mut self, first: bool, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) -> bool {
         let now_ms = outbox.now_ms();
-        let mut acted = (first || self.look_again_ms.is_none()) && self.maybe_update_metadata(outbox);
+        let defers = std::mem::take(&mut self.defers_update);
+        if defers {
+            self.look_again_ms = Some(now_ms);
+        }
+        let looks = if first { !defers } else { self.look_again_ms.is_none() };
+        let mut acted = looks && self.maybe_update_metadata(outbox);
         let before = done.len();
         let max_idle_ms = self.max_idle_ms;
         let late = self.connections.iter().filter(|(_, c)| c.next_timeout_ms(max_idle_ms).is_some_and(|t| t <= now_ms));

@@ -1,0 +1,7 @@
+//! Clients against a scripted broker in virtual time: what an application sees, and when.
+
+mod broker;
+mod config;
+mod consumer;
+mod producer;
+mod world;
