@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::expression::{BatchField, Ids};
 use crate::node::Duration;
+use crate::record::Batch;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Measures {
@@ -128,51 +129,28 @@ impl Measures {
     }
 }
 
-/// Where the fields of a record batch v2 lie (KIP-98).
-mod at {
-    use std::ops::Range;
-    pub const BASE_OFFSET: Range<usize> = 0..8;
-    pub const LEADER_EPOCH: Range<usize> = 12..16;
-    pub const MAGIC: Range<usize> = 16..17;
-    pub const CRC: Range<usize> = 17..21;
-    pub const ATTRIBUTES: Range<usize> = 21..23;
-    pub const LAST_OFFSET_DELTA: Range<usize> = 23..27;
-    pub const TIMES: Range<usize> = 27..43;
-    pub const PRODUCER_ID: Range<usize> = 43..51;
-    pub const PRODUCER_EPOCH: Range<usize> = 51..53;
-    pub const BASE_SEQUENCE: Range<usize> = 53..57;
-    pub const RECORD_COUNT: Range<usize> = 57..61;
-}
+/// What two batches of the same records differ in between two runs: CRC, both timestamps, producer id.
+const DIFFERS_BY_RUN: [std::ops::Range<usize>; 3] = [17..21, 27..43, 43..51];
 
-/// `None` for bytes that are too short for a batch.
-fn batch_field(batch: &[u8], field: BatchField) -> Option<i64> {
-    let number = |range: std::ops::Range<usize>| {
-        let bytes = batch.get(range)?;
-        let negative = bytes.first()? & 0x80 != 0;
-        let start = if negative { -1 } else { 0 };
-        Some(bytes.iter().fold(start, |number: i64, byte| number << 8 | i64::from(*byte)))
-    };
-    match field {
-        BatchField::Size => i64::try_from(batch.len()).ok(),
-        BatchField::BaseOffset => number(at::BASE_OFFSET),
-        BatchField::LastOffset => number(at::BASE_OFFSET)?.checked_add(number(at::LAST_OFFSET_DELTA)?),
-        BatchField::Count => number(at::RECORD_COUNT),
-        BatchField::BaseSequence => number(at::BASE_SEQUENCE),
-        BatchField::ProducerEpoch => number(at::PRODUCER_EPOCH),
-        BatchField::LeaderEpoch => number(at::LEADER_EPOCH),
-        BatchField::Attributes => number(at::ATTRIBUTES),
-        BatchField::Magic => number(at::MAGIC),
+/// `None` for bytes that are no batch.
+fn batch_field(bytes: &Bytes, field: BatchField) -> Option<i64> {
+    let batch = Batch::new(bytes).ok()?;
+    Some(match field {
+        BatchField::Size => i64::try_from(batch.size_in_bytes()).ok()?,
+        BatchField::BaseOffset => batch.base_offset(),
+        BatchField::LastOffset => batch.last_offset(),
+        BatchField::Count => batch.record_count().into(),
+        BatchField::BaseSequence => batch.base_sequence().into(),
+        BatchField::ProducerEpoch => batch.producer_epoch().into(),
+        BatchField::LeaderEpoch => batch.partition_leader_epoch().into(),
+        BatchField::Attributes => batch.attributes().into(),
+        BatchField::Magic => batch.magic().into(),
         BatchField::Digest => {
-            let mut rest = batch.to_vec();
-            for range in [at::CRC, at::TIMES, at::PRODUCER_ID] {
+            let mut rest = bytes.to_vec();
+            for range in DIFFERS_BY_RUN {
                 rest.get_mut(range)?.fill(0);
             }
-            Some(i64::from(crc32c::crc32c(&rest)))
+            crc32c::crc32c(&rest).into()
         }
-    }
-}
-
-/// The offset after a batch's last.
-pub(super) fn next_offset(batch: &[u8]) -> Option<i64> {
-    batch_field(batch, BatchField::LastOffset)?.checked_add(1)
+    })
 }

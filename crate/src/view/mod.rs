@@ -5,13 +5,16 @@
 //! | `story` | a whole run as rows: lanes, frames, marks, records, where steps stop |
 //! | `viewer` | one position in a run, and what is there |
 //! | `inspect` | the bytes of a frame or segment beside their fields |
+//! | `file_text` | a log's batches as dump-log prints them, and their bytes |
 //! | `why` | why a record's fate is what it is |
 
+mod file_text;
 mod inspect;
 mod story;
 mod viewer;
 mod why;
 
+pub use file_text::file_text;
 pub use inspect::{Field, Inspected};
 pub use story::*;
 pub use viewer::{Unplayable, Viewer};

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::running::State;
 use super::{Order, Programs};
 use crate::experiment::Drained;
-use crate::experiment::measures::next_offset;
 use crate::node::{CallId, Command, Duration, FetchedBatch, Instant, Reply, SeekTo, TopicPartition};
+use crate::record::Batch;
 
 /// As long as a poll of the reader waits.
 const POLL_TIMEOUT: Duration = Duration::from_ms(500);
@@ -51,11 +51,8 @@ impl Drain {
     /// What the batches say about how far each partition has been read.
     fn passed(&mut self, batches: &[FetchedBatch]) {
         for batch in batches {
-            let done = match (self.missing.get(&batch.partition), next_offset(&batch.bytes)) {
-                (Some(end), Some(next)) => next >= *end,
-                _ => false,
-            };
-            if done {
+            let next = Batch::new(&batch.bytes).map(|batch| batch.next_offset());
+            if next.is_ok_and(|next| self.missing.get(&batch.partition).is_some_and(|end| next >= *end)) {
                 self.missing.remove(&batch.partition);
             }
         }

@@ -2,8 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::experiment::expression::Value;
+use crate::experiment::expression::{Expr, Value};
 use crate::experiment::{Expected, Experiment, FactKind, Measures, Report};
+use crate::view::file_text;
 
 /// The contract of `run --json`. A list is an array, an open range has one of `min` and `max`.
 pub(super) fn json(report: &Report) -> Json {
@@ -81,8 +82,19 @@ pub(super) fn text(experiment: &Experiment, report: &Report, measures: &Measures
     for (exception, ids) in exceptions {
         text += &format!("  {exception}\n    ids {}\n", Value::List(ids));
     }
+    if is_about_batches(experiment)
+        && let Some(drained) = &measures.drained
+    {
+        let batches = drained.batches.iter().map(|batch| batch.as_ref());
+        text += &format!("\nthe batches as fetched, which are the bytes of the file\n{}", file_text(batches));
+    }
     text += &verdict(report);
     text
+}
+
+/// Whether a fact looks into batches. Those of a longer experiment would fill screens.
+fn is_about_batches(experiment: &Experiment) -> bool {
+    experiment.facts.iter().any(|fact| matches!(fact.is, Expr::Batch(_)))
 }
 
 /// The distinct exceptions in the order in which they first came.
