@@ -11,11 +11,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Outcome;
 use crate::broker::Server;
+use crate::client::{AdminConfig, Client};
 use crate::disk::{DiskError, FileId, MemoryDisk};
 use crate::native::file_disk::FileDisk;
 use crate::native::server_settings;
 use crate::native::shell::{self, Clock, End, FlushJob, Flusher, Order, Parts, Report};
-use crate::node::{Address, CallId, Command, ExitReason, NewTopic, Node, Note};
+use crate::node::{Address, CallId, Command, ExitReason, NewTopic, Node, Note, Reply};
 
 /// Serve one node from a Kafka server.properties file.
 #[derive(Debug, clap::Args)]
@@ -141,8 +142,10 @@ async fn announce(served: oneshot::Receiver<Address>, topics: Vec<NewTopic>, ord
     let Ok(address) = served.await else {
         return;
     };
-    if !topics.is_empty() {
-        eprintln!("steplog: --topic comes with the admin client");
+    if !topics.is_empty()
+        && let Err(text) = create_topics(&address, topics).await
+    {
+        eprintln!("steplog: --topic: {text}");
         let _ = orders.send(Order::Stop);
         return;
     }
@@ -150,6 +153,31 @@ async fn announce(served: oneshot::Receiver<Address>, topics: Vec<NewTopic>, ord
     let mut stdout = io::stdout();
     let _ = writeln!(stdout, "ready {}:{}", address.host, address.port);
     let _ = stdout.flush();
+}
+
+/// By our own admin client on a connection like any other's.
+async fn create_topics(address: &Address, topics: Vec<NewTopic>) -> Result<(), String> {
+    let bootstrap = format!("{}:{}", address.host, address.port);
+    let keys = BTreeMap::from([("bootstrap.servers".to_owned(), bootstrap)]);
+    let config = AdminConfig::parse(&keys).map_err(|error| error.to_string())?;
+    let (sender, mut replies) = mpsc::unbounded_channel();
+    let admin = shell::spawn("admin", move || Parts {
+        node: Client::admin("steplog", config, random_seed()),
+        flusher: Box::new(|_, _| Box::new(|| Ok(()))),
+        clock: Clock::starting_now(),
+        report: Box::new(move |report| {
+            if let Report::Reply(_, reply) = report {
+                let _ = sender.send(reply);
+            }
+        }),
+    });
+    let admin = admin.map_err(|error| error.to_string())?;
+    admin.command(CallId(0), Command::CreateTopics { topics });
+    match replies.recv().await {
+        Some(Reply::Failed(exception)) => Err(format!("{}: {}", exception.class, exception.message)),
+        Some(_) => Ok(()),
+        None => Err("the admin client ended".to_owned()),
+    }
 }
 
 struct Signals {

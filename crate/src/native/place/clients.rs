@@ -3,7 +3,7 @@
 use tokio::sync::mpsc;
 
 use super::PlaceError;
-use crate::client::{Client, ConsumerConfig, ProducerConfig};
+use crate::client::{AdminConfig, Client, ConsumerConfig, ProducerConfig};
 use crate::experiment::{self, ClientKind, Experiment, Order};
 use crate::native::shell::{self, Clock, Handle, Parts, Report};
 use crate::node::{CallId, Instant, Reply, Rng};
@@ -65,9 +65,8 @@ fn make(client: &experiment::Client, bootstrap_servers: &str, seed: u64) -> Resu
     keys.insert("bootstrap.servers".to_owned(), bootstrap_servers.to_owned());
     let made = match client.kind {
         ClientKind::Producer => ProducerConfig::parse(&keys).map(|config| Client::producer(&client.name, config, seed)),
-        ClientKind::Consumer | ClientKind::Admin => {
-            ConsumerConfig::parse(&keys).map(|config| Client::consumer(&client.name, config, seed))
-        }
+        ClientKind::Consumer => ConsumerConfig::parse(&keys).map(|config| Client::consumer(&client.name, config, seed)),
+        ClientKind::Admin => AdminConfig::parse(&keys).map(|config| Client::admin(&client.name, config, seed)),
     };
     made.map_err(|error| PlaceError::failed(&client.name, error))
 }
