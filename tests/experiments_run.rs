@@ -6,7 +6,7 @@ use steplog::experiment::expression::Value;
 use steplog::experiment::{Experiment, FactKind, Lab, Place, Report};
 use steplog::native::experiment;
 use steplog::node::{Duration, Instant};
-use steplog::sim::{NoTrace, Replayable, Store, Timeline};
+use steplog::sim::{NoTrace, Store, Timeline};
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 

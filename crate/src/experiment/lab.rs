@@ -196,7 +196,7 @@ impl Lab {
             _ => {}
         }
         if self.phase == Phase::WarmUp && self.programs.is_warm() {
-            self.begin(at, event, &mut orders);
+            self.begin(at, &mut orders);
         }
         self.place(orders, event);
     }
@@ -229,8 +229,9 @@ impl Lab {
         }
     }
 
-    /// t = 0. The faults are set before the first send, so that at one instant the outage comes first.
-    fn begin(&mut self, now: Instant, event: EventId, orders: &mut Vec<Order>) {
+    /// t = 0. The faults are set before the first send, so that at one instant the outage comes first. Nothing in the
+    /// cluster causes them.
+    fn begin(&mut self, now: Instant, orders: &mut Vec<Order>) {
         self.phase = Phase::Run;
         for fault in &self.programs.experiment().clone().faults {
             let Fault::Kill { node, at, dying, restart } = fault;
@@ -239,10 +240,10 @@ impl Lab {
                 Duration::ZERO => sim::Fault::Kill(process),
                 dying => sim::Fault::Die { process, dying },
             };
-            self.world.fault(now + *at, kill, Some(event.into()));
+            self.world.fault(now + *at, kill, None);
             if let Some(restart) = restart {
                 let start = sim::Fault::Start { process, boot: restart.boot };
-                self.world.fault(now + restart.start_at, start, Some(event.into()));
+                self.world.fault(now + restart.start_at, start, None);
             }
         }
         self.programs.begin(now, orders);

@@ -1,6 +1,6 @@
 //! `steplog list`: the experiments and what each shows.
 
-use super::Outcome;
+use super::{Outcome, print};
 use crate::experiment::Place;
 use crate::native::experiment;
 
@@ -18,6 +18,6 @@ pub fn execute(_arguments: Arguments) -> Outcome {
         let places: Vec<&str> = experiment.places.iter().copied().map(Place::name).collect();
         table.add_row([experiment.name, experiment.title.en, places.join(", ")]);
     }
-    println!("{table}");
+    print(&super::table::text(&table));
     Outcome::Success
 }

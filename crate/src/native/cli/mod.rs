@@ -42,6 +42,12 @@ impl Outcome {
     }
 }
 
+/// Prints a result. Who has read enough (`steplog list | head -1`) may close the pipe.
+fn print(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
 #[derive(Debug, Parser)]
 #[command(name = "steplog", version, about = "A Kafka you can step")]
 struct Cli {

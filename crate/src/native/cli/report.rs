@@ -74,7 +74,7 @@ pub(super) fn text(experiment: &Experiment, report: &Report, measures: &Measures
             fact.book.as_ref().map_or_else(String::new, Value::to_string),
         ]);
     }
-    text += &format!("{table}\n");
+    text += &super::table::text(&table);
     let exceptions = exceptions(measures);
     if !exceptions.is_empty() {
         text += "\nwhat the failed sends threw\n";

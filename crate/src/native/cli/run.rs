@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Outcome, report};
+use super::{Outcome, print, report};
 use crate::experiment::syntax::duration;
 use crate::experiment::{Experiment, Lab, Measures, Place, Ran, Report};
 use crate::native::experiment;
@@ -95,7 +95,7 @@ fn run_on_real_time(arguments: &Arguments, experiment: Arc<Experiment>, place: P
     };
     match ran {
         Ok(ran) => {
-            let head = Ran { seed, place, trace_hash: 0, elapsed: ran.elapsed, judged: ran.ended };
+            let head = Ran { seed, place, trace_hash: 0, elapsed: ran.elapsed, judged: ran.ended || until.is_none() };
             let report = Report::of(&experiment, &ran.measures, head);
             let outcome = finish(arguments.json, &experiment, &report, &ran.measures);
             for remark in ran.remarks {
@@ -110,10 +110,9 @@ fn run_on_real_time(arguments: &Arguments, experiment: Arc<Experiment>, place: P
 
 /// Prints a report and turns it into how the command ends.
 fn finish(json: bool, experiment: &Experiment, report: &Report, measures: &Measures) -> Outcome {
-    if json {
-        println!("{}", report::json(report));
-    } else {
-        print!("{}", report::text(experiment, report, measures));
+    match json {
+        true => print(&format!("{}\n", report::json(report))),
+        false => print(&report::text(experiment, report, measures)),
     }
     for failure in &measures.failures {
         let line = failure.line.map(|line| format!(", line {}", line + 1)).unwrap_or_default();
