@@ -13,10 +13,14 @@ use super::Outcome;
 use crate::broker::Server;
 use crate::client::{AdminConfig, Client};
 use crate::disk::{DiskError, FileId, MemoryDisk};
+use crate::native::client::NativeClient;
 use crate::native::file_disk::FileDisk;
 use crate::native::server_settings;
 use crate::native::shell::{self, Clock, End, FlushJob, Flusher, Order, Parts, Report};
 use crate::node::{Address, CallId, Command, ExitReason, NewTopic, Node, Note, Reply};
+
+/// Longer than the admin client's own default.api.timeout.ms.
+const CREATE_TOPICS_WITHIN: std::time::Duration = std::time::Duration::from_secs(90);
 
 /// Serve one node from a Kafka server.properties file.
 #[derive(Debug, clap::Args)]
@@ -160,23 +164,16 @@ async fn create_topics(address: &Address, topics: Vec<NewTopic>) -> Result<(), S
     let bootstrap = format!("{}:{}", address.host, address.port);
     let keys = BTreeMap::from([("bootstrap.servers".to_owned(), bootstrap)]);
     let config = AdminConfig::parse(&keys).map_err(|error| error.to_string())?;
-    let (sender, mut replies) = mpsc::unbounded_channel();
-    let admin = shell::spawn("admin", move || Parts {
-        node: Client::admin("steplog", config, random_seed()),
-        flusher: Box::new(|_, _| Box::new(|| Ok(()))),
-        clock: Clock::starting_now(),
-        report: Box::new(move |report| {
-            if let Report::Reply(_, reply) = report {
-                let _ = sender.send(reply);
-            }
-        }),
-    });
-    let admin = admin.map_err(|error| error.to_string())?;
-    admin.command(CallId(0), Command::CreateTopics { topics });
-    match replies.recv().await {
-        Some(Reply::Failed(exception)) => Err(format!("{}: {}", exception.class, exception.message)),
-        Some(_) => Ok(()),
-        None => Err("the admin client ended".to_owned()),
+    let ask = move || -> io::Result<Option<Reply>> {
+        let mut admin = NativeClient::start(Client::admin("steplog", config, random_seed()))?;
+        Ok(admin.ask(Command::CreateTopics { topics }, CREATE_TOPICS_WITHIN))
+    };
+    match tokio::task::spawn_blocking(ask).await {
+        Ok(Ok(Some(Reply::Done))) => Ok(()),
+        Ok(Ok(Some(Reply::Failed(exception)))) => Err(format!("{}: {}", exception.class, exception.message)),
+        Ok(Ok(_)) => Err("the broker did not answer".to_owned()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
