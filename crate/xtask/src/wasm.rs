@@ -19,11 +19,19 @@ pub fn build(root: &Path) -> Result {
     let target = std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root.join("target"), Into::into);
     let built = target.join("wasm32-unknown-unknown/web/steplog.wasm");
     let out = root.join("www/pkg");
-    Bindgen::new().input_path(built).web(true)?.typescript(true).out_name("steplog").generate(&out)?;
+    Bindgen::new()
+        .input_path(built)
+        .web(true)?
+        .typescript(true)
+        // Names of functions are for debuggers and weigh as much as the code.
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .out_name("steplog")
+        .generate(&out)?;
 
     let wasm = out.join("steplog_bg.wasm");
     run(Command::new(root.join("node_modules/.bin/wasm-opt"))
-        .args(["-Oz", "--all-features", "--strip-producers"])
+        .args(["-Oz", "--all-features"])
         .arg(&wasm)
         .arg("-o")
         .arg(&wasm))
