@@ -3,6 +3,8 @@
 
 #![allow(dead_code)]
 
+pub mod recorded;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;

@@ -124,10 +124,20 @@ impl Broker {
                 }
                 partitions.push(one.data);
             }
-            let (topic, topic_id) = (topic.topic.clone(), topic.topic_id);
-            let name = FetchableTopicResponse { topic, topic_id, partitions, ..Default::default() };
-            if !name.partitions.is_empty() {
-                read.response.responses.push(name);
+            if partitions.is_empty() {
+                continue;
+            }
+            // A topic that is named twice in a row is answered as one, as in Kafka.
+            match read.response.responses.last_mut() {
+                Some(last) if last.topic == topic.topic && last.topic_id == topic.topic_id => {
+                    last.partitions.append(&mut partitions);
+                }
+                _ => read.response.responses.push(FetchableTopicResponse {
+                    topic: topic.topic.clone(),
+                    topic_id: topic.topic_id,
+                    partitions,
+                    ..Default::default()
+                }),
             }
         }
         self.name_leaders(request, &mut read.response);

@@ -25,6 +25,8 @@ const READ_COMMITTED: i8 = 1;
 /// `ListOffsetsRequest.CONSUMER_REPLICA_ID`; −2 asks any replica, for debugging, and sees the whole log.
 const CONSUMER: i32 = -1;
 const DEBUGGING: i32 = -2;
+/// The first version whose answer has the leader epoch.
+const FIRST_WITH_LEADER_EPOCH: i16 = 4;
 /// The first version whose clients know OFFSET_NOT_AVAILABLE.
 const FIRST_WITH_NOT_AVAILABLE: i16 = 5;
 
@@ -43,23 +45,24 @@ fn first_version(timestamp: i64) -> Option<i16> {
 impl Broker {
     pub(super) fn handle_list_offsets(&mut self, cx: &mut Context<'_>, request: RequestId, body: &ListOffsetsRequest) {
         let twice = named_twice(body);
-        let topics = body.topics.iter().map(|topic| {
-            let partitions = topic.partitions.iter().map(|asked| {
-                let found = if twice.contains(&(topic.name.as_str(), asked.partition_index)) {
+        let mut refused = BTreeSet::new();
+        let mut topics = Vec::with_capacity(body.topics.len());
+        for topic in &body.topics {
+            let mut partitions = Vec::with_capacity(topic.partitions.len());
+            for asked in &topic.partitions {
+                let partition = (topic.name.as_str(), asked.partition_index);
+                let found = if !twice.contains(&partition) {
+                    self.list_offset(cx, request.api_version, body, &topic.name, asked)
+                } else if refused.insert(partition) {
                     Err(ErrorCode::INVALID_REQUEST)
                 } else {
-                    self.list_offset(cx, request.api_version, body, &topic.name, asked)
+                    continue;
                 };
-                answer(asked.partition_index, found)
-            });
-            ListOffsetsTopicResponse {
-                name: topic.name.clone(),
-                partitions: partitions.collect(),
-                ..Default::default()
+                partitions.push(answer(asked.partition_index, request.api_version, found));
             }
-        });
-        let response = ListOffsetsResponse { topics: topics.collect(), ..Default::default() };
-        self.respond(cx, request, &response);
+            topics.push(ListOffsetsTopicResponse { name: topic.name.clone(), partitions, ..Default::default() });
+        }
+        self.respond(cx, request, &ListOffsetsResponse { topics, ..Default::default() });
     }
 
     fn list_offset(
@@ -130,7 +133,11 @@ fn look_up(
     }
 }
 
-fn answer(partition_index: i32, found: Result<Option<TimestampAndOffset>, ErrorCode>) -> ListOffsetsPartitionResponse {
+fn answer(
+    partition_index: i32,
+    version: i16,
+    found: Result<Option<TimestampAndOffset>, ErrorCode>,
+) -> ListOffsetsPartitionResponse {
     let nothing = ListOffsetsPartitionResponse { partition_index, leader_epoch: -1, ..Default::default() };
     match found {
         Err(error) => ListOffsetsPartitionResponse { error_code: error.0, ..nothing },
@@ -138,7 +145,7 @@ fn answer(partition_index: i32, found: Result<Option<TimestampAndOffset>, ErrorC
         Ok(Some(found)) => ListOffsetsPartitionResponse {
             timestamp: found.timestamp,
             offset: found.offset,
-            leader_epoch: found.leader_epoch,
+            leader_epoch: if version >= FIRST_WITH_LEADER_EPOCH { found.leader_epoch } else { -1 },
             ..nothing
         },
     }

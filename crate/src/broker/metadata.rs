@@ -20,6 +20,12 @@ use super::lifecycle::ControllerCall;
 /// The first version in which a topic may be asked for by its id (KIP-516).
 const FIRST_BY_ID: i16 = 12;
 
+/// What anybody may do where there is no authorizer, as bits by `AclOperation` code: read, write, create, delete, alter,
+/// describe, describe configs, alter configs.
+const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
+/// Create, alter, describe, cluster action, describe configs, alter configs, idempotent write.
+const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
+
 /// Topics that Kafka keeps for itself.
 pub(super) fn is_internal(topic: &str) -> bool {
     matches!(topic, "__consumer_offsets" | "__transaction_state" | "__share_group_state")
@@ -44,6 +50,7 @@ impl Broker {
             let topics = self.asked_topics(request, asked, body.allow_auto_topic_creation);
             self.metadata_response(topics, request.listener)
         };
+        let response = with_authorized_operations(response, body);
         self.respond(cx, request, &response);
     }
 
@@ -182,6 +189,17 @@ impl Broker {
             ..Default::default()
         }
     }
+}
+
+fn with_authorized_operations(mut response: MetadataResponse, body: &MetadataRequest) -> MetadataResponse {
+    if body.include_topic_authorized_operations {
+        let found = response.topics.iter_mut().filter(|topic| topic.error_code == ErrorCode::NONE.0);
+        found.for_each(|topic| topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS);
+    }
+    if body.include_cluster_authorized_operations {
+        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
+    }
+    response
 }
 
 /// Kafka's answer to a request that names topics as its version does not allow: every topic gets the error, and nothing

@@ -3,6 +3,10 @@
 //! Owns everything that a `kafka.server.KafkaRaftServer` owns: the connections of its listeners, the logs below its
 //! log directory, the metadata image, and (with the controller role) the metadata log itself. In go
 //! [`crate::node::Input`]s, out come [`crate::node::Effect`]s; one file per chapter below.
+//!
+//! Where it deliberately answers otherwise than Kafka, and what it cannot answer yet, stands with the reason in
+//! `tests/fixtures/broker/differences.json`; the tests fail on a difference that is not listed and on a listed one that
+//! is none.
 
 mod api_versions;
 pub mod config;

@@ -27,8 +27,6 @@ use super::purgatory::Delayed;
 const FIRST_BY_ID: i16 = 13;
 /// The first version in which zstd may be used.
 const FIRST_WITH_ZSTD: i16 = 7;
-/// The first version whose clients know TRANSACTION_ABORTABLE (KIP-890).
-const FIRST_WITH_ABORTABLE: i16 = 11;
 /// Kafka's own tools write to internal topics under this client id.
 const ADMIN_CLIENT_ID: &str = "__admin_client";
 
@@ -74,7 +72,7 @@ impl Broker {
         client_id: &str,
         body: &ProduceRequest,
     ) {
-        let refused = self.refused_as_a_whole(request.api_version, body);
+        let refused = self.refused_as_a_whole(body);
         let mut response = ProduceResponse::default();
         let mut waiting = BTreeMap::new();
         for (topic_at, topic) in self.targets(request.api_version, body).into_iter().enumerate() {
@@ -142,7 +140,7 @@ impl Broker {
     }
 
     /// Step 1: transactional batches need a transactional id.
-    fn refused_as_a_whole(&self, version: i16, body: &ProduceRequest) -> Option<Refusal> {
+    fn refused_as_a_whole(&self, body: &ProduceRequest) -> Option<Refusal> {
         let partitions = body.topic_data.iter().flat_map(|topic| &topic.partition_data);
         let first_batch = |records: &Records| Batches::new(records.to_bytes().ok()?).next()?.ok();
         let mut batches = partitions.filter_map(|data| data.records.as_ref().and_then(first_batch));
@@ -151,12 +149,7 @@ impl Broker {
         }
         match &body.transactional_id {
             None => Some(Refusal::of(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED)),
-            // There is no coordinator yet that could know the transaction.
-            Some(_) if version >= FIRST_WITH_ABORTABLE => Some(Refusal::of(ErrorCode::TRANSACTION_ABORTABLE)),
-            Some(_) => Some(Refusal {
-                message: Some("Partition was not added to the transaction".to_string()),
-                ..Refusal::of(ErrorCode::INVALID_TXN_STATE)
-            }),
+            Some(_) => None,
         }
     }
 
@@ -178,6 +171,10 @@ impl Broker {
             return Err(Refusal::of(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
         }
         let batch = the_one_batch(target.records, version)?;
+        // Step 7: there is no transaction coordinator yet that could know a transactional id's producer.
+        if batch.is_transactional() && batch.has_producer_id() {
+            return Err(Refusal::of(ErrorCode::INVALID_PRODUCER_ID_MAPPING));
+        }
         if !matches!(acks, -1..=1) {
             return Err(Refusal::of(ErrorCode::INVALID_REQUIRED_ACKS));
         }

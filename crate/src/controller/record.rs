@@ -16,6 +16,10 @@ macro_rules! metadata_records {
             /// The record's bytes in the version that metadata.version 30 (4.3-IV0) writes.
             pub fn encode(&self) -> Result<Bytes, WireError> {
                 match self {
+                    // Kafka writes fencing in the lowest version that has it.
+                    MetadataRecord::BrokerRegistrationChange(record) if record.in_controlled_shutdown == 0 => {
+                        encode_record(record, 0)
+                    }
                     $(MetadataRecord::$variant(record) => encode_record(record, $version),)*
                 }
             }
@@ -48,7 +52,6 @@ metadata_records! {
     RemoveTopic(RemoveTopicRecord) = 9, version 0;
     FeatureLevel(FeatureLevelRecord) = 12, version 0;
     ProducerIds(ProducerIdsRecord) = 15, version 0;
-    // Kafka picks the lowest version that carries the fields; fencing and shutdown alone need 1 at most.
     BrokerRegistrationChange(BrokerRegistrationChangeRecord) = 17, version 1;
     NoOp(NoOpRecord) = 20, version 0;
     BeginTransaction(BeginTransactionRecord) = 23, version 0;
