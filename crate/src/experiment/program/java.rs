@@ -20,7 +20,17 @@ impl Program {
     }
 
     fn java_head(&self, client: &Client) -> Vec<String> {
-        let mut lines = vec!["Properties p = new Properties();".to_string()];
+        let mut lines = vec![
+            "Properties p = new Properties();".to_string(),
+            "p.put(\"bootstrap.servers\", \"localhost:9092\");".to_string(),
+        ];
+        let (what, class) = match client.kind {
+            ClientKind::Producer => ("serializer", "StringSerializer"),
+            _ => ("deserializer", "StringDeserializer"),
+        };
+        for of in ["key", "value"].into_iter().filter(|_| client.kind != ClientKind::Admin) {
+            lines.push(format!("p.put(\"{of}.{what}\", {class}.class.getName());"));
+        }
         for (key, value) in &client.config {
             lines.push(format!("p.put(\"{key}\", \"{value}\");"));
         }
@@ -87,12 +97,13 @@ impl Program {
             What::Poll(span) => vec![format!("consumer.poll(Duration.ofMillis({}));", span.as_ms())],
             What::Drain { topic } => vec![
                 format!("List<TopicPartition> all = consumer.partitionsFor(\"{topic}\").stream()"),
-                "    .map(p -> new TopicPartition(p.topic(), p.partition())).toList();".to_string(),
+                "    .map(info -> new TopicPartition(info.topic(), info.partition())).toList();".to_string(),
                 "consumer.assign(all);".to_string(),
                 "consumer.seekToBeginning(all);".to_string(),
                 "Map<TopicPartition, Long> end = consumer.endOffsets(all);".to_string(),
-                "while (all.stream().anyMatch(p -> consumer.position(p) < end.get(p)))".to_string(),
-                "    consumer.poll(Duration.ofMillis(500)).forEach(landed::add);".to_string(),
+                "List<String> landed = new ArrayList<>();".to_string(),
+                "while (all.stream().anyMatch(one -> consumer.position(one) < end.get(one)))".to_string(),
+                "    consumer.poll(Duration.ofMillis(500)).forEach(record -> landed.add(record.value()));".to_string(),
             ],
         }
     }
@@ -139,5 +150,50 @@ fn java_seek(topic: &str, partition: i32, to: StartAt) -> String {
         StartAt::Beginning => format!("consumer.seekToBeginning(List.of({partition}));"),
         StartAt::End => format!("consumer.seekToEnd(List.of({partition}));"),
         StartAt::Offset(offset) => format!("consumer.seek({partition}, {offset}L);"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::program::{Names, parse};
+
+    fn java(kind: ClientKind, program: &str) -> String {
+        let names = Names { clients: vec!["A", "B"], topics: vec![("t", 1)] };
+        let config = [("acks".to_string(), "0".to_string())].into();
+        let client = Client { name: "A".to_string(), kind, config };
+        let lines = parse("A", program, &names).unwrap().as_java(&client);
+        lines.into_iter().map(|line| format!("{}\n", line.text)).collect()
+    }
+
+    #[test]
+    fn a_producers_program_reads_as_java() {
+        let program = "repeat 4 every 20 ms:\n  send(t, k, v{i}x)\n    on ok: told_ok += 1\nawait send(t, last)\nclose";
+        let wanted = r#"Properties p = new Properties();
+p.put("bootstrap.servers", "localhost:9092");
+p.put("key.serializer", StringSerializer.class.getName());
+p.put("value.serializer", StringSerializer.class.getName());
+p.put("acks", "0");
+KafkaProducer<String, String> producer = new KafkaProducer<>(p);
+AtomicInteger told_ok = new AtomicInteger();
+
+for (int i = 0; i < 4; i++) {
+    producer.send(new ProducerRecord<>("t", "k", "v" + i + "x"), (metadata, exception) -> {
+        if (exception == null) told_ok.incrementAndGet();
+    });
+    Thread.sleep(20);
+}
+producer.send(new ProducerRecord<>("t", "last")).get();
+producer.close();
+"#;
+        assert_eq!(java(ClientKind::Producer, program), wanted);
+    }
+
+    #[test]
+    fn a_drain_reads_from_the_beginning_to_the_end_offset_in_java_too() {
+        let text = java(ClientKind::Consumer, "wait for B\ndrain(t)\nclose");
+        for line in ["// when B has ended", "consumer.seekToBeginning(all);", "consumer.close();"] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
     }
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::*;
 use crate::experiment::program::parse;
-use crate::experiment::{Client, Cluster, Focus, Links, Opening, Text};
+use crate::experiment::{Client, Cluster, Focus, Links, Opening, Text, Topic};
 use crate::node::{RecordMetadata, TopicPartition};
 
 fn experiment(program: &str) -> Arc<Experiment> {
     let text = || Text { en: String::new(), zh: String::new() };
     let client = |name: &str, kind| Client { name: name.to_string(), kind, config: BTreeMap::new() };
     let names = parse_names();
+    let topic = Topic { name: "t".to_string(), partitions: 1, replication_factor: 1, config: BTreeMap::new() };
     Arc::new(Experiment {
         name: "made-up".to_string(),
         title: text(),
@@ -19,7 +20,7 @@ fn experiment(program: &str) -> Arc<Experiment> {
         focus: Focus::default(),
         opening: Opening { at: Duration::ZERO, question: text(), asks: Vec::new() },
         cluster: Cluster { nodes: Vec::new() },
-        topics: Vec::new(),
+        topics: vec![topic],
         links: Links { delay: Duration::ZERO, jitter: Duration::ZERO, bytes_per_second: 0 },
         clients: vec![client("P", ClientKind::Producer), client("C", ClientKind::Consumer)],
         programs: vec![
@@ -80,6 +81,22 @@ fn an_awaited_send_waits_for_its_callback_and_a_waiting_program_for_the_end_of_t
     assert_eq!(programs.measures().ended["P"], Duration(3));
     assert_eq!(programs.measures().offset_of(0), Some(7));
     assert!(!programs.ended());
+}
+
+#[test]
+fn a_topic_suffix_stays_between_the_programs_and_the_cluster() {
+    let mut programs = Programs::new(experiment("send(t, v)\nclose")).with_topic_suffix("-x1");
+    let mut out = Vec::new();
+    programs.begin(Instant(0), &mut out);
+    let Command::Send(record) = &out[0].command else { panic!("{out:?}") };
+    assert_eq!(record.topic, "t-x1");
+    let message = "Topic t-x1 not present in metadata after 5000 ms.".to_string();
+    let call = out[0].call;
+    let thrown = Reply::Failed(Exception { class: "TimeoutException", message });
+    programs.reply(Instant(1), 0, call, &thrown, &mut out);
+    let said = programs.measures().exception_of(0).unwrap();
+    assert_eq!(said, "TimeoutException: Topic t not present in metadata after 5000 ms.");
+    assert_eq!(programs.line_of(0), Some(0), "the callback comes first: send() has not returned");
 }
 
 #[test]
