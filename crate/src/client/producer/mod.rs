@@ -10,6 +10,7 @@ mod buffer;
 mod idempotence;
 mod partitioner;
 mod sender;
+mod settle;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
