@@ -58,7 +58,11 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
     let connection = ConnectionConfig::read(&mut keys, "producer", CONNECTIONS_MAX_IDLE_MS)?;
     let delivery_timeout_ms: i64 = keys.int("delivery.timeout.ms", 120_000, 0..=i32::MAX)?.into();
     let mut config = ProducerConfig {
-        acks: if acks == "0" { 0 } else { if acks == "1" { 1 } else { -1 } },
+        acks: match acks.as_str() {
+            "0" => 0,
+            "1" => 1,
+            _ => -1,
+        },
         batch_size: keys.int("batch.size", 16_384, 0..=i32::MAX)?,
         buffer_memory: keys.long("buffer.memory", 33_554_432, 0..=i64::MAX)?,
         delivery_timeout_ms,
