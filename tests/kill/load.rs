@@ -12,6 +12,10 @@ use steplog::node::{CallId, Command, Duration as Span, ProducerRecord, Reply};
 /// So many records wait for their acknowledgement at a time.
 const UNACKNOWLEDGED_MAX: u64 = 2_000;
 
+/// At most so many records every ten milliseconds: a load, but one that can be read back after every round.
+const BURST: u64 = 100;
+const BURST_INTERVAL: Duration = Duration::from_millis(10);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [bootstrap, topic, partitions] = arguments.as_slice() else {
@@ -32,11 +36,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut done = 0;
     let running = || stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty);
     while running() {
-        while sent < done + UNACKNOWLEDGED_MAX {
-            producer.give(Command::Send(record(topic, sent, partitions)));
-            sent += 1;
+        let burst = BURST.min(done + UNACKNOWLEDGED_MAX - sent);
+        for id in sent..sent + burst {
+            producer.give(Command::Send(record(topic, id, partitions)));
         }
-        done += settle(&producer, Duration::from_millis(100))?;
+        sent += burst;
+        std::thread::sleep(BURST_INTERVAL);
+        done += settle(&producer, Duration::ZERO)?;
     }
     while done < sent {
         done += settle(&producer, Duration::from_secs(150))?;
@@ -73,9 +79,6 @@ fn settle(producer: &NativeClient, timeout: Duration) -> io::Result<u64> {
             _ => {}
         }
         wait = Duration::ZERO;
-        if ended >= UNACKNOWLEDGED_MAX / 2 {
-            break;
-        }
     }
     out.flush()?;
     Ok(ended)

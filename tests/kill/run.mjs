@@ -13,6 +13,7 @@ import { startSteplog, steplog, temporaryDirectory } from "../processes.mjs";
 
 const TOPIC = "kill";
 const PARTITIONS = 3;
+const READ_BACK_MS_MAX = 60_000;
 
 const { values } = parseArgs({
   options: { rounds: { type: "string", default: "20" }, binary: { type: "string" } },
@@ -52,10 +53,11 @@ const start = () =>
     args: ["--topic", `${TOPIC}:${PARTITIONS}`],
   });
 
-/** Every record of a partition as kcat reads it: offset → value. */
-function readBack(address, partition) {
-  const args = ["-C", "-b", address, "-t", TOPIC, "-p", String(partition), "-o", "beginning", "-e", "-q"];
-  const result = spawnSync("kcat", [...args, "-f", "%o %s\n"], { maxBuffer: 1 << 30, encoding: "utf8" });
+/** The first `count` records of a partition, or all if they are fewer, as kcat reads them: offset → value. */
+function readBack(address, partition, count) {
+  const range = ["-o", "beginning", "-c", String(count), "-e"];
+  const args = ["-C", "-b", address, "-t", TOPIC, "-p", String(partition), ...range, "-q", "-f", "%o %s\n"];
+  const result = spawnSync("kcat", args, { maxBuffer: 1 << 30, encoding: "utf8", timeout: READ_BACK_MS_MAX });
   if (result.status !== 0) throw new Error(`kcat: ${result.stderr}`);
   const lines = result.stdout.split("\n").slice(0, -1);
   return new Map(lines.map((line) => [Number(line.split(" ", 1)[0]), line.slice(line.indexOf(" ") + 1)]));
@@ -63,7 +65,9 @@ function readBack(address, partition) {
 
 /** Acknowledged records that are not where the acknowledgement said. */
 function lost(address, acked) {
-  const partitions = Array.from({ length: PARTITIONS }, (_, partition) => readBack(address, partition));
+  const ends = Array.from({ length: PARTITIONS }, () => 0);
+  for (const [partition, offset] of acked) ends[partition] = Math.max(ends[partition], offset + 1);
+  const partitions = ends.map((end, partition) => (end > 0 ? readBack(address, partition, end) : new Map()));
   return acked.filter(([partition, offset, id]) => partitions[partition].get(offset) !== `${id} ${String(id).repeat(20)}`);
 }
 
