@@ -47,6 +47,26 @@ export class Reader {
     return (sign ? -1 : 1) * (Number(seconds) * 1e6 + Number(micros?.replace(/\D/g, "")));
   }
 
+  caption(): Promise<string> {
+    return this.lab.locator(".caption span").innerText();
+  }
+
+  /** Where the lab stands, as far as a reader can tell: instant, words, and the program's line. */
+  async standing(): Promise<string> {
+    const line = this.lab.locator("step-program").first().locator("[aria-current=step]");
+    const [caption, program] = [this.lab.locator(".caption").innerText(), line.allInnerTexts()];
+    return `${await caption} | ${(await program).join()}`;
+  }
+
+  /** Clicks the scrubber at so many seconds. */
+  async seek(seconds: number): Promise<void> {
+    const track = this.lab.getByRole("slider");
+    const box = await track.boundingBox();
+    const end = Number(await track.getAttribute("aria-valuemax"));
+    if (!box) throw new Error("the scrubber is not drawn");
+    await track.click({ position: { x: (box.width * seconds * 1e6) / end, y: box.height / 2 } });
+  }
+
   button(name: string): Locator {
     return this.lab.getByRole("button", { name, exact: true });
   }

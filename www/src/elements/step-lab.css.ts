@@ -22,7 +22,7 @@ export const labStyles = [
         "facts stage logs"
         "drive drive drive"
         "below below below"
-        "keys keys keys" / minmax(230px, 0.8fr) minmax(0, 1.7fr) minmax(230px, 0.85fr);
+        "footer footer footer" / minmax(230px, 0.8fr) minmax(0, 1.7fr) minmax(230px, 0.85fr);
       grid-template-rows: auto auto auto 1fr auto auto auto;
       background: var(--_bg);
       border: 1px solid var(--_line);
@@ -123,27 +123,37 @@ export const labStyles = [
     .inspector {
       border-inline-start: 1px solid var(--_line);
     }
-    .keys {
-      grid-area: keys;
+    footer {
+      grid-area: footer;
       border-top: 1px solid var(--_line);
       color: var(--_soft);
       font-size: 13px;
+      display: flex;
+      flex-wrap: wrap;
+      gap: 2px 24px;
+      justify-content: space-between;
+    }
+    .lab > footer {
       padding-block: 6px;
+    }
+    footer p {
+      margin: 0;
+      font: 11.5px/1.8 var(--_mono);
     }
     summary {
       cursor: pointer;
     }
-    .keys dl {
+    dl {
       display: grid;
       grid-template-columns: auto 1fr;
       gap: 2px 16px;
       margin: 6px 0;
     }
-    .keys dt {
+    dt {
       font: 12px/1.6 var(--_mono);
       color: var(--_ink);
     }
-    .keys dd {
+    dd {
       margin: 0;
     }
 
@@ -157,7 +167,7 @@ export const labStyles = [
           "drive drive"
           "logs logs"
           "below below"
-          "keys keys" / minmax(0, 1.35fr) minmax(240px, 1fr);
+          "footer footer" / minmax(0, 1.35fr) minmax(240px, 1fr);
         grid-template-rows: auto auto auto 1fr auto auto auto auto;
       }
       .stage {
@@ -191,7 +201,7 @@ export const labStyles = [
           "below"
           "facts"
           "program"
-          "keys" / minmax(0, 1fr);
+          "footer" / minmax(0, 1fr);
         grid-template-rows: none;
       }
       .lab > * {

@@ -340,16 +340,19 @@ export class StepLab extends LitElement implements PlaybackHost {
             .text=${text}
           ></step-inspector>
         </div>
-        <details class="keys">
-          <summary>${text.keys}</summary>
-          <dl>
-            ${text.keysHelp.map(
-              ([key, does]) =>
-                html`<dt>${key}</dt>
-                  <dd>${does}</dd>`,
-            )}
-          </dl>
-        </details>
+        <footer>
+          <details>
+            <summary>${text.keys}</summary>
+            <dl>
+              ${text.keysHelp.map(
+                ([key, does]) =>
+                  html`<dt>${key}</dt>
+                    <dd>${does}</dd>`,
+              )}
+            </dl>
+          </details>
+          <p title=${text.traceHint}>${text.run(meta.seed, playing ? "…" : lab.hash())}</p>
+        </footer>
       </section>
     `;
   }

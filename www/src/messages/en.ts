@@ -23,6 +23,9 @@ export const en = {
     ["↑ ↓", "in the diagram: previous, next frame; in fields, bytes and cells: move"],
   ] as [string, string][],
 
+  run: (seed: string, hash: string): string => `seed ${seed} · trace ${hash}`,
+  traceHint: "The hash of every byte and note up to here: equal in page and terminal for the same experiment and seed",
+
   // controls
   controls: "Controls",
   play: "Play",

@@ -18,6 +18,9 @@ export const zh: Messages = {
     ["↑ ↓", "在图中选前一帧、后一帧；在字段、字节和格子中移动"],
   ],
 
+  run: (seed, hash) => `种子 ${seed} · 轨迹 ${hash}`,
+  traceHint: "到此为止每个字节和每条记录的哈希：同一实验、同一种子，网页与终端相同",
+
   controls: "控制",
   play: "播放",
   pause: "暂停",
