@@ -22,6 +22,11 @@ export function signed(value: number | string): string {
   return String(value).replace("-", "−");
 }
 
+/** `27 335`: thousands apart by a thin space. */
+export function grouped(value: number): string {
+  return signed(String(value).replace(/\B(?=(\d{3})+$)/g, "\u2009"));
+}
+
 export function hex(byte: number): string {
   return byte.toString(16).padStart(2, "0");
 }

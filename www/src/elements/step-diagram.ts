@@ -22,6 +22,10 @@ const NOW_SHARE = 0.72;
 const MARGIN_PX = 160;
 /** A lost frame is drawn as far as it would have flown in this time; then it waits, unread, for its loss. */
 const LOST_FLIGHT_US = 500;
+/** A shorter arrow goes without a label. */
+const LABEL_FROM_PX = 44;
+/** A letter on an arrow, roughly. */
+const LETTER_PX = 6.6;
 /** A quiet stretch is drawn so far below the beat that begins it: a label of two lines has room. */
 const QUIET_AFTER_PX = 27;
 /** Below this width the axis of instants gives way. */
@@ -46,6 +50,7 @@ export class StepDiagram extends LitElement {
   /** When each lane was first seen to take part. */
   readonly #since = new Map<number, number>();
   #xs = new Map<number, number>();
+  readonly #labelled = new Set<number>();
   readonly #observer = new ResizeObserver(([entry]) => {
     if (!entry) return;
     this.width = Math.round(entry.contentRect.width);
@@ -111,6 +116,8 @@ export class StepDiagram extends LitElement {
     const nowY = scale.toY(view.us);
     const top = Math.max(0, nowY - (height - HEAD_PX) * NOW_SHARE);
     const fromUs = scale.toUs(top - MARGIN_PX);
+    const frames = view.frames.filter((frame) => frame.endUs >= fromUs);
+    this.#placeLabels(frames);
     const shift = HEAD_PX + 12 - top;
     const bottom = top + height;
     return html`<svg class=${width < SMALL_BELOW_PX ? "small" : ""} width=${width} height=${height} aria-hidden="true">
@@ -118,14 +125,14 @@ export class StepDiagram extends LitElement {
         ${this.#axis(fromUs)} ${lanes.map((lane) => this.#lane(lane, top, nowY, bottom))}
         ${this.meta.outages.map((outage) => this.#outage(outage, top, nowY))}
         ${scale.quietBetween(fromUs, view.us).map((quiet) => this.#quiet(quiet))}
+        <line class="now" x1="0" x2=${width} y1=${nowY} y2=${nowY} />
+        <text class="now" x=${width - 6} y=${nowY + 15} text-anchor="end">${clock(view.us)}</text>
         ${repeat(
-          view.frames.filter((frame) => frame.endUs >= fromUs),
+          frames,
           (frame) => frame.id,
           (frame) => this.#frame(frame, nowY),
         )}
         ${this.#labels()}
-        <line class="now" x1="0" x2=${width} y1=${nowY} y2=${nowY} />
-        <text class="now" x=${width - 6} y=${nowY + 14} text-anchor="end">${clock(view.us)}</text>
       </g>
       <rect class="head" width=${width} height=${HEAD_PX} />
       ${lanes.map(
@@ -159,7 +166,7 @@ export class StepDiagram extends LitElement {
     const wide = this.width - axis;
     const lanes = this.#lanes();
     const room = lanes.length > 2 ? LABELS_CROWDED_PX : LABELS_PX;
-    const margin = Math.min(Math.max(room, wide * 0.27), 190);
+    const margin = Math.min(Math.max(room, wide * (lanes.length > 2 ? 0.23 : 0.27)), 190);
     const step = lanes.length < 2 ? 0 : (wide - 2 * margin) / (lanes.length - 1);
     this.#xs = new Map(lanes.map((lane, index) => [lane, axis + margin + step * index]));
   }
@@ -205,30 +212,52 @@ export class StepDiagram extends LitElement {
   }
 
   #frame(frame: Frame, nowY: number): SVGTemplateResult {
-    const lost = frame.outcome === Outcome.Lost;
-    const flownUs = lost ? Math.min(frame.endUs, frame.sentUs + LOST_FLIGHT_US) : frame.endUs;
-    const [x1, y1] = [this.#laneX(frame.from), this.scale.toY(frame.sentUs)];
-    const x2 = lost ? (x1 + this.#laneX(frame.to)) / 2 : this.#laneX(frame.to);
-    const y2 = this.scale.toY(flownUs);
+    const arrow = this.#arrow(frame);
+    const { x1, y1, x2, y2 } = arrow;
     const flown = y2 <= y1 ? 1 : Math.min(1, (nowY - y1) / (y2 - y1));
     const [hx, hy] = [x1 + (x2 - x1) * flown, y1 + (y2 - y1) * flown];
     const over = frame.endUs <= this.view.us;
+    const lost = over && frame.outcome === Outcome.Lost;
     const selected = frame.id === this.selected;
-    return svg`<g class="frame ${frameClass(frame)} ${lost && over ? "lost" : ""} ${selected ? "selected" : ""}"
+    return svg`<g class="frame ${frameClass(frame)} ${lost ? "lost" : ""} ${selected ? "selected" : ""}"
         @click=${() => command(this, { do: "select-frame", frame: frame.id })}>
       <title>${frameSentence(this.meta, frame, this.view.us, this.text)}</title>
       <line class="hit" x1=${x1} y1=${y1} x2=${hx} y2=${hy} />
       <line class="shaft" x1=${x1} y1=${y1} x2=${hx} y2=${hy} />
-      ${lost && over ? cross(hx, hy) : over ? arrowHead(x1, y1, x2, y2) : svg`<circle cx=${hx} cy=${hy} r="3.5" />`}
-      ${this.#frameLabel(frame, x1, y1, x2, y2)}
+      ${lost ? cross(hx, hy) : over ? arrowHead(x1, y1, x2, y2) : svg`<circle cx=${hx} cy=${hy} r="3.5" />`}
+      ${this.#frameLabel(frame, arrow, flown)}
     </g>`;
   }
 
-  #frameLabel(frame: Frame, x1: number, y1: number, x2: number, y2: number): SVGTemplateResult | typeof nothing {
-    if (Math.abs(x2 - x1) < 44) return nothing;
-    const share = frame.outcome === Outcome.Lost ? 0.55 : 0.42;
-    const [x, y] = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
-    return svg`<text class="label" x=${x} y=${y - 7} text-anchor="middle">${frameLabel(this.meta, frame, this.text)}</text>`;
+  /** The label comes into sight as the arrow's head passes it. */
+  #frameLabel(frame: Frame, arrow: Arrow, flown: number): SVGTemplateResult | typeof nothing {
+    if (!this.#labelled.has(frame.id)) return nothing;
+    const { x, y, share } = labelPlace(arrow, frame);
+    const opacity = Math.min(1, Math.max(0, flown / share)).toFixed(2);
+    return svg`<text class="label" opacity=${opacity} x=${x} y=${y} text-anchor="middle">${frameLabel(this.meta, frame, this.text)}</text>`;
+  }
+
+  /** Which frames have room for their label: an earlier one keeps its place. */
+  #placeLabels(frames: Frame[]): void {
+    const placed: { x: number; y: number; half: number }[] = [];
+    this.#labelled.clear();
+    for (const frame of frames) {
+      const arrow = this.#arrow(frame);
+      if (Math.abs(arrow.x2 - arrow.x1) < LABEL_FROM_PX) continue;
+      const { x, y } = labelPlace(arrow, frame);
+      const half = (frameLabel(this.meta, frame, this.text).length * LETTER_PX) / 2;
+      if (placed.some((other) => Math.abs(other.y - y) < LINE_PX - 2 && Math.abs(other.x - x) < other.half + half))
+        continue;
+      placed.push({ x, y, half });
+      this.#labelled.add(frame.id);
+    }
+  }
+
+  #arrow(frame: Frame): Arrow {
+    const lost = frame.outcome === Outcome.Lost;
+    const flownUs = lost ? Math.min(frame.endUs, frame.sentUs + LOST_FLIGHT_US) : frame.endUs;
+    const [x1, to] = [this.#laneX(frame.from), this.#laneX(frame.to)];
+    return { x1, y1: this.scale.toY(frame.sentUs), x2: lost ? (x1 + to) / 2 : to, y2: this.scale.toY(flownUs) };
   }
 
   #labels(): SVGTemplateResult[] {
@@ -265,6 +294,19 @@ export class StepDiagram extends LitElement {
     const next = at < 0 ? frames.at(-1) : frames[Math.min(Math.max(at + by, 0), frames.length - 1)];
     if (next) command(this, { do: "select-frame", frame: next.id });
   }
+}
+
+/** Where the arrow's shaft goes; a lost one ends half-way. */
+interface Arrow {
+  x1: number;
+  y1: number;
+  x2: number;
+  y2: number;
+}
+
+function labelPlace({ x1, y1, x2, y2 }: Arrow, frame: Frame): { x: number; y: number; share: number } {
+  const share = frame.outcome === Outcome.Lost ? 0.55 : 0.42;
+  return { x: x1 + (x2 - x1) * share, y: y1 + (y2 - y1) * share - 7, share };
 }
 
 const PRODUCE = 0;

@@ -1,18 +1,26 @@
-// The run's facts so far, beside the book's figures. They stay covered until the reader has guessed.
+// The run's figures so far, beside the book's, which stay covered until the reader has guessed. Laws are step-laws' part.
 
 import { LitElement, css, html, nothing, type TemplateResult } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
 
-import type { Fact, FactMeta, FactValue } from "../engine.js";
-import { signed } from "../format.js";
+import { RecordState, type Fact, type FactMeta, type FactValue, type RecordCell } from "../engine.js";
+import { grouped, signed } from "../format.js";
 import type { Language, Messages } from "../messages/index.js";
 import { shared } from "./theme.js";
+
+/** The sets of records that every experiment's facts may name, by the states that make them up. */
+const IN_STATES: Partial<Record<string, readonly RecordState[]>> = {
+  landed: [RecordState.InLog, RecordState.OkInLog, RecordState.FailedButInLog],
+  lost: [RecordState.Lost],
+  failed_but_landed: [RecordState.FailedButInLog],
+};
 
 @customElement("step-facts")
 export class StepFacts extends LitElement {
   @property({ attribute: false }) metas!: FactMeta[];
   @property({ attribute: false }) facts!: Fact[];
+  @property({ attribute: false }) records: RecordCell[] = [];
   @property({ attribute: false }) text!: Messages;
   @property() language: Language = "en";
   /** The book's figures must not be seen yet: together they give the answer away. */
@@ -65,23 +73,6 @@ export class StepFacts extends LitElement {
         color: var(--_lost);
         margin-inline-start: 4px;
       }
-      ul {
-        list-style: none;
-        margin: 10px 0 0;
-        padding: 0;
-        font-size: 12.5px;
-        line-height: 1.45;
-        color: var(--_soft);
-      }
-      li {
-        display: grid;
-        grid-template-columns: 2ch 1fr;
-        padding: 1px 0;
-      }
-      li .holds,
-      li .broken {
-        margin: 0;
-      }
       .text td.value {
         font: 12px var(--_mono);
         white-space: normal;
@@ -92,78 +83,67 @@ export class StepFacts extends LitElement {
 
   override render(): TemplateResult {
     const { text } = this;
-    const rows = this.metas.map((meta, index) => ({ meta, fact: this.facts[index] }));
-    const laws = rows.filter(({ fact, meta }) => isLaw(meta, fact));
     return html`<table>
-        <thead>
-          <tr>
-            <th scope="col"><span class="unseen">${text.fact}</span></th>
-            <th scope="col">${this.ended ? text.here : text.soFar}</th>
-            <th scope="col">${text.book}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(({ meta, fact }) => (isLaw(meta, fact) ? nothing : this.#row(meta, fact)))}
-        </tbody>
-      </table>
-      ${
-        laws.length === 0
-          ? nothing
-          : html`<ul aria-label=${text.laws}>
-              ${laws.map(({ meta, fact }) => this.#law(meta, fact))}
-            </ul>`
-      }`;
+      <thead>
+        <tr>
+          <th scope="col"><span class="unseen">${text.fact}</span></th>
+          <th scope="col">${this.ended ? text.here : text.soFar}</th>
+          <th scope="col">${text.book}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${this.metas.map((meta, index) => (isLaw(meta) ? nothing : this.#row(meta, this.facts[index])))}
+      </tbody>
+    </table>`;
   }
 
-  /** A law is a sentence that holds or does not, and says nothing before the end. */
-  #law(meta: FactMeta, fact: Fact | undefined): TemplateResult {
-    const mark = this.#holds(fact);
-    return html`<li title=${this.#title(meta)}>
-      <span>${mark === nothing ? html`<span role="img" aria-label=${this.text.notYet}>·</span>` : mark}</span>
-      <span>${meta.label[this.language]}</span>
-    </li>`;
-  }
-
-  #title(meta: FactMeta): string {
-    const { text, language } = this;
-    return [
-      meta.note?.[language],
-      meta.kind === "timing" ? text.timing : text.structural,
-      meta.expected === null ? undefined : text.expected(meta.expected),
-    ]
-      .filter(Boolean)
-      .join("\n");
+  /** Until the experiment's reader has read the log, what it will find is counted from the records' fates so far. */
+  #fromRecords(name: string): FactValue {
+    const states = IN_STATES[name];
+    return states ? this.records.filter((record) => states.includes(record.state)).length : null;
   }
 
   #row(meta: FactMeta, fact: Fact | undefined): TemplateResult {
     const { text, language } = this;
-    const value = fact?.value ?? null;
-    const alarm = meta.name === "lost" && typeof value === "number" && value > 0 && this.ended;
-    return html`<tr class=${classMap({ alarm, text: meta.unit === "text" })} title=${this.#title(meta)}>
+    const value = fact?.value ?? this.#fromRecords(meta.name);
+    const alarm = meta.name === "lost" && typeof value === "number" && value > 0;
+    return html`<tr class=${classMap({ alarm, text: meta.unit === "text" })} title=${factTitle(meta, text, language)}>
       <th scope="row">${meta.label[language]}</th>
-      <td class="value">${factText(value, meta, text)}${this.#holds(fact)}</td>
+      <td class="value">${factText(value, meta, text)}${verdict(fact, this.ended, text)}</td>
       <td class="book">
         ${this.covered ? html`<span title=${text.bookHidden} aria-label=${text.bookHidden} role="img">?</span>` : factText(meta.book, meta, text)}
       </td>
     </tr>`;
   }
-
-  #holds(fact: Fact | undefined): TemplateResult | typeof nothing {
-    if (!this.ended || fact?.holds === null || fact?.holds === undefined) return nothing;
-    const { text } = this;
-    return fact.holds
-      ? html`<span class="holds" role="img" aria-label=${text.holds}>✓</span>`
-      : html`<span class="broken" role="img" aria-label=${text.broken}>✗</span>`;
-  }
 }
 
-function isLaw(meta: FactMeta, fact: Fact | undefined): boolean {
-  return typeof fact?.value === "boolean" || meta.expected === "true";
+/** A law is a sentence that holds or does not; all else is a figure. */
+export function isLaw(meta: FactMeta): boolean {
+  return meta.expected === "true";
+}
+
+/** What the experiment's file says of a fact. */
+export function factTitle(meta: FactMeta, text: Messages, language: Language): string {
+  return [
+    meta.note?.[language],
+    meta.kind === "timing" ? text.timing : text.structural,
+    meta.expected === null ? undefined : text.expected(meta.expected),
+  ]
+    .filter(Boolean)
+    .join("\n");
+}
+
+/** ✓ or ✗ at the end of the run, nothing before it and nothing for what varies. */
+export function verdict(fact: Fact | undefined, ended: boolean, text: Messages): TemplateResult | typeof nothing {
+  if (!ended || fact?.holds === null || fact?.holds === undefined) return nothing;
+  return fact.holds
+    ? html`<span class="holds" role="img" aria-label=${text.holds}>✓</span>`
+    : html`<span class="broken" role="img" aria-label=${text.broken}>✗</span>`;
 }
 
 export function factText(value: FactValue, meta: FactMeta, text: Messages): string {
   if (value === null) return text.nothingYet;
   if (typeof value === "boolean") return value ? text.yes : text.no;
-  if (meta.unit === "ms" && typeof value === "number") return `${(value / 1e3).toFixed(3)} s`;
+  if (meta.unit === "ms" && typeof value === "number") return grouped(value);
   return signed(value);
 }

@@ -18,12 +18,11 @@ export const labStyles = [
       grid-template:
         "header header header"
         "question question question"
-        "program stage logs"
-        "facts stage logs"
+        "left stage right"
         "drive drive drive"
         "below below below"
         "footer footer footer" / minmax(230px, 0.8fr) minmax(0, 1.7fr) minmax(230px, 0.85fr);
-      grid-template-rows: auto auto auto 1fr auto auto auto;
+      grid-template-rows: auto;
       background: var(--_bg);
       border: 1px solid var(--_line);
       border-radius: 10px;
@@ -51,26 +50,32 @@ export const labStyles = [
     header p {
       margin: 2px 0 0;
       color: var(--_soft);
-      max-width: 80ch;
+      max-width: 96ch;
       text-wrap: pretty;
     }
     .lab:lang(zh) header p {
-      max-width: 44em;
+      max-width: 52em;
     }
     .question {
       grid-area: question;
       background: var(--_panel);
       border-bottom: 1px solid var(--_line);
     }
-    .program {
-      grid-area: program;
-      padding-bottom: 0;
+    .left {
+      grid-area: left;
+      display: grid;
+      gap: 14px;
+      align-content: start;
     }
-    .facts {
-      grid-area: facts;
+    .right {
+      grid-area: right;
+      display: grid;
+      gap: 14px;
+      align-content: start;
     }
-    .facts step-program {
-      margin-top: 14px;
+    .aside {
+      display: grid;
+      gap: 14px;
     }
     .stage {
       grid-area: stage;
@@ -79,8 +84,7 @@ export const labStyles = [
       --step-diagram-height: 520px;
     }
     .logs {
-      grid-area: logs;
-      --step-cells-height: 350px;
+      --step-cells-height: 276px;
     }
     .drive {
       grid-area: drive;
@@ -162,20 +166,22 @@ export const labStyles = [
         grid-template:
           "header header"
           "question question"
-          "stage program"
-          "stage facts"
+          "stage left"
           "drive drive"
-          "logs logs"
+          "right right"
           "below below"
           "footer footer" / minmax(0, 1.35fr) minmax(240px, 1fr);
-        grid-template-rows: auto auto auto 1fr auto auto auto auto;
       }
       .stage {
         border-inline-start: 0;
       }
-      .logs {
-        --step-cells-height: 126px;
+      .right {
+        grid-template-columns: minmax(0, 1.35fr) minmax(240px, 1fr);
         border-bottom: 1px solid var(--_line);
+        gap: 24px;
+      }
+      .logs {
+        --step-cells-height: 176px;
       }
       .lab > .below {
         grid-template-columns: minmax(0, 1fr);
@@ -192,19 +198,18 @@ export const labStyles = [
 
     @container lab (max-width: 620px) {
       .lab {
-        grid-template:
-          "header"
-          "question"
-          "stage"
-          "drive"
-          "logs"
-          "below"
-          "facts"
-          "program"
-          "footer" / minmax(0, 1fr);
-        grid-template-rows: none;
+        display: flex;
+        flex-direction: column;
       }
-      .lab > * {
+      .left,
+      .right {
+        display: contents;
+      }
+      .lab > *,
+      .logs,
+      .aside,
+      .facts,
+      .program {
         padding: 10px 12px;
       }
       .lab > .stage {
@@ -212,26 +217,44 @@ export const labStyles = [
         border: 0;
         --step-diagram-height: clamp(250px, calc(100svh - 330px), 420px);
       }
+      .stage {
+        order: 1;
+      }
       .drive {
+        order: 2;
         position: sticky;
         bottom: 0;
         z-index: 1;
         gap: 8px;
       }
       .logs {
+        order: 3;
         --step-cells-height: 152px;
       }
-      .facts,
+      .below {
+        order: 4;
+      }
+      .facts {
+        order: 5;
+      }
       .program {
+        order: 6;
+      }
+      .aside {
+        order: 7;
+      }
+      footer {
+        order: 8;
+      }
+      .below,
+      .facts,
+      .program,
+      .aside {
         border-top: 1px solid var(--_line);
       }
       .why,
       .inspector {
         padding: 10px 12px;
-      }
-      .logs {
-        border: 0;
-        border-bottom: 1px solid var(--_line);
       }
     }
   `,

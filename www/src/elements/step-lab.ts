@@ -30,6 +30,7 @@ import { labStyles } from "./step-lab.css.js";
 import "./step-controls.js";
 import "./step-facts.js";
 import "./step-inspector.js";
+import "./step-laws.js";
 import "./step-log.js";
 import "./step-program.js";
 import "./step-question.js";
@@ -275,7 +276,19 @@ export class StepLab extends LitElement implements PlaybackHost {
               ></step-question>`
             : nothing
         }
-        <div class="program">${this.#programs(lab, view, text, 0, 1)}</div>
+        <div class="left">
+          <div class="program">${this.#programs(lab, view, text, 0, 1)}</div>
+          <step-facts
+            class="facts"
+            .metas=${meta.facts}
+            .facts=${this.#facts}
+            .records=${view.records}
+            ?covered=${covered}
+            .text=${text}
+            language=${language}
+            ?ended=${view.atEnd}
+          ></step-facts>
+        </div>
         <div class="stage">
           <step-diagram
             .meta=${meta}
@@ -286,29 +299,30 @@ export class StepLab extends LitElement implements PlaybackHost {
             ?playing=${playing}
           ></step-diagram>
         </div>
-        <div class="logs">
-          ${meta.partitions.map(
-            (_, index) =>
-              html`<step-log
-                .meta=${meta}
-                .partition=${index}
-                .state=${view.partitions[index]}
-                .records=${view.records}
-                .selected=${this.asked?.cell.record}
-                .text=${text}
-              ></step-log>`,
-          )}
-        </div>
-        <div class="facts">
-          <step-facts
-            .metas=${meta.facts}
-            .facts=${this.#facts}
-            ?covered=${covered}
-            .text=${text}
-            language=${language}
-            ?ended=${view.atEnd}
-          ></step-facts>
-          ${this.#programs(lab, view, text, 1)}
+        <div class="right">
+          <div class="logs">
+            ${meta.partitions.map(
+              (_, index) =>
+                html`<step-log
+                  .meta=${meta}
+                  .partition=${index}
+                  .state=${view.partitions[index]}
+                  .records=${view.records}
+                  .selected=${this.asked?.cell.record}
+                  .text=${text}
+                ></step-log>`,
+            )}
+          </div>
+          <div class="aside">
+            <step-laws
+              .metas=${meta.facts}
+              .facts=${this.#facts}
+              .text=${text}
+              language=${language}
+              ?ended=${view.atEnd}
+            ></step-laws>
+            ${this.#programs(lab, view, text, 1)}
+          </div>
         </div>
         <div class="drive">
           <p class="caption" aria-live=${playing ? "off" : "polite"}>

@@ -27,10 +27,11 @@ export class StepQuestion extends LitElement {
     css`
       p {
         margin: 0;
-        max-width: 62ch;
+        max-width: 96ch;
+        text-wrap: pretty;
       }
       :host([language="zh"]) p {
-        max-width: 40em;
+        max-width: 52em;
       }
       form,
       .answer {

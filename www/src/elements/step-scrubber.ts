@@ -112,7 +112,7 @@ export class StepScrubber extends LitElement {
       @keydown=${this.#keys}
     >
       ${meta.outages.map((outage) => this.#outage(outage))}
-      ${meta.moments.map((at) => html`<span class="moment" style="left:${this.#percent(at)}"></span>`)}
+      ${meta.moments.filter((at) => at >= 0).map((at) => html`<span class="moment" style="left:${this.#percent(at)}"></span>`)}
       <span class="done" style="width:${this.#percent(us)}"></span>
       <span class="now" style="left:${this.#percent(us)}"></span>
     </div>`;

@@ -157,7 +157,7 @@ export const en = {
   expected: (value: string): string => `expected: ${value}`,
   yes: "yes",
   no: "no",
-  laws: "laws",
+  laws: "What holds in every run",
   notYet: "known at the end",
   nothingYet: "–",
 

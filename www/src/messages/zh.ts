@@ -143,7 +143,7 @@ export const zh: Messages = {
   expected: (value) => `应为：${value}`,
   yes: "是",
   no: "否",
-  laws: "定律",
+  laws: "每次运行都成立的",
   notYet: "结束时才知道",
   nothingYet: "–",
 
