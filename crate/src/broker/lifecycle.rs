@@ -74,11 +74,6 @@ impl Lifecycle {
     pub fn is_publishing(&self) -> bool {
         self.stage >= LifeStage::Registered
     }
-
-    /// The controller does not know this incarnation any more; the next heartbeat's answer will say so too.
-    pub fn registration_is_stale(&mut self) {
-        self.broker_epoch = -1;
-    }
 }
 
 impl Broker {
@@ -162,9 +157,8 @@ impl Broker {
             (ControllerCall::ProducerIds, ControllerResponse::AllocateProducerIds(body)) => {
                 self.producer_ids_allocated(&body);
             }
-            (ControllerCall::AlterPartition, ControllerResponse::AlterPartition(body)) => {
-                self.partition_altered(ErrorCode(body.error_code));
-            }
+            // Whatever it says, the records tell what the partition is now.
+            (ControllerCall::AlterPartition, ControllerResponse::AlterPartition(_)) => {}
             // The channel answers a request with its own kind of response.
             _ => {}
         }

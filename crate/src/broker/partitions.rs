@@ -9,10 +9,10 @@ use crate::disk::DiskError;
 use crate::log::{Log, LogConfig, LogError, PartitionMetadata, log_directory_name, write_offset_checkpoint};
 use crate::node::{EffectKind, FlushToken, Note};
 use crate::record::TimestampType;
+use crate::wire::Uuid;
 use crate::wire::messages::alter_partition::{
     AlterPartitionData, AlterPartitionRequest, AlterPartitionTopic, BrokerState,
 };
-use crate::wire::{ErrorCode, Uuid};
 
 use super::Broker;
 use super::config::{TopicConfig, TopicConfigs};
@@ -342,12 +342,5 @@ impl Broker {
             .values()
             .map(|partition| ((partition.topic.clone(), partition.index), offset(partition)))
             .collect()
-    }
-
-    /// AlterPartition was answered: whatever it says, the records tell.
-    pub(super) fn partition_altered(&mut self, error: ErrorCode) {
-        if error == ErrorCode::STALE_BROKER_EPOCH {
-            self.lifecycle.registration_is_stale();
-        }
     }
 }

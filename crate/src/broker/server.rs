@@ -374,6 +374,9 @@ impl Broker {
 
     /// Something was appended: the checkpoint files are behind.
     pub(super) fn checkpoints_are_behind(&mut self, now: Instant) {
+        if self.high_watermark_checkpoint_due.is_some() && self.log_checkpoint_due.is_some() {
+            return;
+        }
         let interval = |key: &str| {
             Duration::from_ms(self.config.value(key).and_then(|value| value.parse().ok()).unwrap_or_default())
         };

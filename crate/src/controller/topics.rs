@@ -13,6 +13,7 @@ use crate::wire::{ErrorCode, Uuid};
 use super::MetadataRecord;
 use super::image::{BROKER_RESOURCE, MetadataImage, TOPIC_RESOURCE};
 use super::placement::{ReplicaPlacer, UsableBroker};
+use super::quorum::METADATA_TOPIC;
 
 /// `org.apache.kafka.common.internals.Topic.MAX_NAME_LENGTH`.
 const TOPIC_NAME_LENGTH_MAX: usize = 249;
@@ -60,6 +61,12 @@ impl TopicCreation<'_> {
         let mut topics: Vec<CreatableTopicResult> = Vec::new();
         for topic in &request.topics {
             if twice.contains(topic.name.as_str()) {
+                continue;
+            }
+            if topic.name == METADATA_TOPIC {
+                // Nobody may create the metadata log as a topic; Kafka says no more than this.
+                let error_code = ErrorCode::TOPIC_AUTHORIZATION_FAILED.0;
+                topics.push(CreatableTopicResult { name: topic.name.clone(), error_code, ..Default::default() });
                 continue;
             }
             let created = match &too_many {
