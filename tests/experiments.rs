@@ -94,9 +94,9 @@ fn measures_of(experiment: &Experiment, run: &Json) -> Measures {
         }
     }
     let sent = |id: i64| Sent {
-        client: "AcksLab".to_string(),
-        topic: topic.clone(),
-        value: format!("v{id}"),
+        client: "AcksLab".into(),
+        topic: topic.as_str().into(),
+        value: format!("v{id}").into(),
         sent_at: Duration::ZERO,
         returned_at: Some(Duration::ZERO),
         outcome: outcomes.get(&id).map(|result| Outcome { at: Duration::ZERO, result: result.clone() }),

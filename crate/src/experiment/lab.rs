@@ -43,6 +43,18 @@ enum Phase {
     Run,
 }
 
+impl Phase {
+    /// What has not come about yet.
+    fn lacks(self) -> String {
+        match self {
+            Phase::Servers(missing) => format!("{missing} of its nodes did not serve"),
+            Phase::Clients(missing) => format!("{missing} of its clients did not start"),
+            Phase::WarmUp => "its topics were not created, or a producer did not hear of them".to_string(),
+            Phase::Run => "nothing was missing".to_string(),
+        }
+    }
+}
+
 /// The cluster did not come up: what was missing, or which program's call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cold(pub String);
@@ -97,7 +109,7 @@ impl Lab {
                 return Err(Cold(format!("{}: {}", failure.client, failure.what)));
             }
             let Some(stepped) = self.world.step_until(limit, trace) else {
-                return Err(Cold(format!("{} s passed in {:?}", WARM_UP_MAX.as_ms() / 1000, self.phase)));
+                return Err(Cold(format!("{} after {} s", self.phase.lacks(), WARM_UP_MAX.as_ms() / 1000)));
             };
             self.follow(stepped);
         }

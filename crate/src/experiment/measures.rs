@@ -3,6 +3,7 @@
 //! Filled by [`super::Programs`]; read by fact expressions. Instants are spans since t = 0.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -31,9 +32,10 @@ pub struct Measures {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
-    pub client: String,
-    pub topic: String,
-    pub value: String,
+    // Shared, because a keyframe copies every one of them.
+    pub client: Arc<str>,
+    pub topic: Arc<str>,
+    pub value: Arc<str>,
     pub sent_at: Duration,
     /// When `send()` gave its caller the program back.
     pub returned_at: Option<Duration>,

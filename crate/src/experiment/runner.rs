@@ -32,6 +32,9 @@ pub struct Order {
     pub line: Option<u32>,
 }
 
+/// Which send a record came from, by topic and value.
+type SentAs = BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>;
+
 /// The programs of an experiment, each somewhere in its lines.
 #[derive(Debug, Clone)]
 pub struct Programs {
@@ -44,8 +47,7 @@ pub struct Programs {
     /// Parallel to [`Experiment::clients`].
     clients: Vec<Running>,
     measures: Measures,
-    /// Which send a record came from, by topic and value.
-    sent_as: BTreeMap<(String, String), usize>,
+    sent_as: Arc<SentAs>,
     lines_run: u64,
 }
 
@@ -60,7 +62,7 @@ impl Programs {
             topic_suffix: String::new(),
             begun: None,
             warming: None,
-            sent_as: BTreeMap::new(),
+            sent_as: Arc::default(),
             lines_run: 0,
             experiment,
         }
@@ -237,8 +239,7 @@ impl Programs {
     fn id_of(&self, record: &ConsumerRecord) -> Option<i64> {
         let topic = record.partition.topic.strip_suffix(&self.topic_suffix)?;
         let value = std::str::from_utf8(record.value.as_ref()?).ok()?;
-        let id = self.sent_as.get(&(topic.to_string(), value.to_string()))?;
-        i64::try_from(*id).ok()
+        i64::try_from(*self.sent_as.get(topic)?.get(value)?).ok()
     }
 
     fn fail(&mut self, client: usize, what: String) {

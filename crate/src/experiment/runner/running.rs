@@ -1,6 +1,7 @@
 //! One client's program: which line it is at, what that line waits for, and how it goes on.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::drain::Drain;
 use super::{Order, Programs};
@@ -185,11 +186,13 @@ impl Programs {
         };
         let call = self.order(client, Command::Send(record), out);
         let id = self.measures.sends.len();
-        self.sent_as.entry((send.topic.clone(), value.clone())).or_insert(id);
-        let name = self.experiment.clients.get(client).map_or_else(String::new, |client| client.name.clone());
+        let (topic, value): (Arc<str>, Arc<str>) = (send.topic.as_str().into(), value.into());
+        let sent_to = Arc::make_mut(&mut self.sent_as).entry(topic.clone()).or_default();
+        sent_to.entry(value.clone()).or_insert(id);
+        let name = self.experiment.clients.get(client).map_or("", |client| &client.name);
         self.measures.sends.push(Sent {
-            client: name,
-            topic: send.topic.clone(),
+            client: name.into(),
+            topic,
             value,
             sent_at: self.since_begin(now),
             returned_at: None,

@@ -189,7 +189,7 @@ impl Cluster for Processes {
             return Ok(Vec::new());
         };
         let fetched: Vec<u8> = drained.batches.concat();
-        let topics: std::collections::BTreeSet<&str> = measures.sends.iter().map(|sent| sent.topic.as_str()).collect();
+        let topics: std::collections::BTreeSet<&str> = measures.sends.iter().map(|sent| sent.topic.as_ref()).collect();
         let mut remarks = Vec::new();
         for topic in topics {
             for process in self.nodes.values() {
