@@ -1,6 +1,8 @@
 //! The load of `npm run test:kill`: sends numbered records until its stdin is closed, and prints a line for every
 //! acknowledged one: `partition offset id`.
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Real processes live on real time.
+
 use std::error::Error;
 use std::io::{self, Read, Write};
 use std::time::Duration;
