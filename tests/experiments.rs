@@ -293,3 +293,15 @@ fn an_unknown_name_is_answered_with_the_nearest_and_all() {
          hello, or give the path of an experiment.toml"
     );
 }
+
+#[test]
+fn a_file_that_is_cut_or_garbled_anywhere_never_panics() {
+    let text = std::fs::read_to_string(root().join("tests/experiments/acks-0/experiment.toml")).unwrap();
+    for at in text.char_indices().map(|(at, _)| at).step_by(89) {
+        let (before, after) = text.split_at(at);
+        let _ = experiment::read("cut", "cut.toml", before);
+        for garbage in ["{", "\"", "'''", "\n", "9999999999999999999999", "。", "["] {
+            let _ = experiment::read("garbled", "garbled.toml", &format!("{before}{garbage}{after}"));
+        }
+    }
+}
