@@ -31,7 +31,10 @@ pub fn build(root: &Path) -> Result {
 
     let wasm = out.join("steplog_bg.wasm");
     run(Command::new(root.join("node_modules/.bin/wasm-opt"))
-        .args(["-Oz", "--all-features"])
+        .args(["-Oz", "--converge"])
+        // What rustc's default target uses, and every browser since 2022 has.
+        .args(["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext"])
+        .args(["--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue"])
         .arg(&wasm)
         .arg("-o")
         .arg(&wasm))
