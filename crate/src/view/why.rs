@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::story::{FrameSource, RecordStory, Story, since};
+use super::story::{FrameRow, FrameSource, RecordStory, Story, since};
 use crate::node::{Command, EffectKind, EventId, Input, Instant, Note, Reply};
 use crate::sim::{Event, Events, Fault, What, causes};
 
@@ -107,8 +107,16 @@ impl<E: Events> Walk<'_, E> {
             return;
         }
         let causes = causes(self.events, event, |effect| self.is_ours(effect));
+        let is_fault = |event: &Event| matches!(event.what, What::Fault(_));
         for cause in causes {
-            self.from(cause, silent);
+            // What the experiment itself decrees has no further cause than that, and the warm-up explains nothing.
+            let leads_on = self
+                .events
+                .get(cause)
+                .is_some_and(|cause| cause.at >= self.begun && (!is_fault(event) || is_fault(cause)));
+            if leads_on {
+                self.from(cause, silent);
+            }
         }
     }
 
@@ -146,13 +154,15 @@ impl<E: Events> Walk<'_, E> {
             What::Fault(Fault::Die { .. }) => self.link(event, lane, WhyKind::Dying, (-1, -1), None),
             What::Handled { input, effects, .. } => {
                 match input {
-                    Input::Written { .. } if sender => {
+                    Input::Written { .. } | Input::Bytes { .. } => {
+                        let kind = match input {
+                            Input::Written { .. } => WhyKind::Written,
+                            _ => WhyKind::FrameDelivered,
+                        };
                         let frame = event.cause.and_then(|write| self.frame(FrameSource::Written(write)));
-                        self.link(event, lane, WhyKind::Written, (-1, -1), frame);
-                    }
-                    Input::Bytes { .. } => {
-                        let frame = event.cause.and_then(|write| self.frame(FrameSource::Written(write)));
-                        self.link(event, lane, WhyKind::FrameDelivered, (-1, -1), frame);
+                        if let Some(frame) = frame.filter(|frame| self.concerns(*frame)) {
+                            self.link(event, lane, kind, (-1, -1), Some(frame));
+                        }
                     }
                     _ => {}
                 }
@@ -179,12 +189,21 @@ impl<E: Events> Walk<'_, E> {
         }
     }
 
-    /// The frames that this event sent with the record in them.
-    fn sent(&mut self, event: &Event, lane: Option<usize>) {
+    fn carries(&self, frame: &FrameRow) -> bool {
         let record = self.index as i64;
-        let carries = |frame: &super::FrameRow| {
-            frame.event == event.id.ordinal && frame.records.0 <= record && record <= frame.records.1
-        };
+        frame.records.0 <= record && record <= frame.records.1
+    }
+
+    /// Whether a frame carries the record, or is the answer to one that does.
+    fn concerns(&self, frame: usize) -> bool {
+        let Some(frame) = self.story.frames.get(frame) else { return false };
+        let asked = |other: &FrameRow| (other.conn, other.correlation_id) == (frame.conn, frame.correlation_id);
+        self.carries(frame) || self.story.frames.iter().any(|other| asked(other) && self.carries(other))
+    }
+
+    /// The frame that this event sent with the record in it.
+    fn sent(&mut self, event: &Event, lane: Option<usize>) {
+        let carries = |frame: &FrameRow| frame.event == event.id.ordinal && self.carries(frame);
         let frame = self.story.frames.iter().position(carries);
         if frame.is_some() {
             self.link(event, lane, WhyKind::FrameSent, (-1, -1), frame);
