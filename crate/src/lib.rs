@@ -18,8 +18,14 @@ pub mod log;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod node;
+/// Ordered maps and sets: a broker's may be large; the page's are small, and so is their code.
+#[cfg(target_arch = "wasm32")]
+pub use sorted as ordered;
+#[cfg(not(target_arch = "wasm32"))]
+pub use std::collections as ordered;
 pub mod record;
 pub mod sim;
+pub mod sorted;
 pub mod view;
 #[cfg(target_arch = "wasm32")]
 pub mod web;

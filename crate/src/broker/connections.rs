@@ -4,11 +4,12 @@
 //! pauses. Closed without a word are connections whose frames have an impossible size, an unknown or unserved API key or
 //! version, or bytes that are not the message they should be.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 
 use crate::node::{ConnId, Duration, EffectKind, EventId, Instant, ListenerId, Note};
+use crate::ordered::BTreeMap;
 use crate::wire::frame::FrameSplitter;
 use crate::wire::schema::Message;
 use crate::wire::{ApiKey, RequestHeader, decode_request_header, encode_response};

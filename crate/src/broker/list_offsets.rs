@@ -1,8 +1,7 @@
 //! ListOffsets: offsets by time and by name (`ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`).
 
-use std::collections::BTreeSet;
-
 use crate::log::{ReadError, TimestampAndOffset};
+use crate::ordered::BTreeSet;
 use crate::wire::ErrorCode;
 use crate::wire::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,

@@ -1,10 +1,9 @@
 //! Metadata: who is in the cluster, who leads what, and topics that come into being by being asked for
 //! (`KafkaApis.handleTopicMetadataRequest`, `AutoTopicCreationManager`).
 
-use std::collections::BTreeSet;
-
 use crate::controller::{ControllerRequest, PartitionRegistration, TopicImage, check_topic_name};
 use crate::node::ListenerId;
+use crate::ordered::BTreeSet;
 use crate::wire::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use crate::wire::messages::metadata::{
     MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,

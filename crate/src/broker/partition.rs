@@ -1,13 +1,12 @@
 //! One partition as its leader sees it: the log, the ISR, the high watermark (`kafka.cluster.Partition`).
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
 
 use crate::controller::PartitionRegistration;
 use crate::disk::{Disk, DiskError};
 use crate::log::{AppendError, Appended, Log};
 use crate::node::TopicPartition;
+use crate::ordered::BTreeSet;
 use crate::record::Batch;
 use crate::wire::{ErrorCode, Uuid};
 

@@ -1,13 +1,13 @@
 //! From the metadata image to partitions: which this broker holds, leads, or no longer has
 //! (`BrokerMetadataPublisher`, `ReplicaManager.applyDelta`), and their background work.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::controller::{BROKER_RESOURCE, Change, ControllerRequest, MetadataRecord, RecoveryState, TOPIC_RESOURCE};
 use crate::disk::DiskError;
 use crate::log::{Log, LogConfig, LogError, PartitionMetadata, log_directory_name, write_offset_checkpoint};
 use crate::node::{EffectKind, FlushToken, Note};
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::TimestampType;
 use crate::wire::Uuid;
 use crate::wire::messages::alter_partition::{

@@ -1,7 +1,6 @@
 //! Produce: the checks in Kafka's order, the append, and waiting for the replicas (`KafkaApis.handleProduceRequest`,
 //! `ReplicaManager.appendRecords`, `DelayedProduce`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +8,7 @@ use bytes::Bytes;
 use crate::controller::TopicImage;
 use crate::log::{AppendError, Appended};
 use crate::node::{Duration, EventId, Instant, Note, TopicPartition};
+use crate::ordered::BTreeMap;
 use crate::record::{Batch, BatchError, Batches, Compression};
 use crate::wire::messages::produce::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, ProduceRequest,

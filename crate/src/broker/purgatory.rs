@@ -3,9 +3,8 @@
 //! An operation is kept once and watched by each partition it waits for, so that an event on one partition looks at
 //! nothing else. It ends when its condition comes true, when its time is up, or when its connection goes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::node::{ConnId, Instant};
+use crate::ordered::{BTreeMap, BTreeSet};
 
 use super::fetch::DelayedFetch;
 use super::partition::PartitionKey;

@@ -1,6 +1,5 @@
 //! The server as a [`Node`]: routes inputs to broker and controller, and carries what they say to each other.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +11,7 @@ use crate::node::{
     Address, At, Command, Duration, Effect, EffectKind, ExitReason, FlushToken, Input, Instant, ListenerId, Node,
     OpenedBy, Outbox, Rng,
 };
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::api::ListenerKind;
 use crate::wire::schema::Message;
 use crate::wire::{ApiKey, Uuid, decode};

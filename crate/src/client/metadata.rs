@@ -4,11 +4,10 @@
 //! In: Metadata responses, failures, topics that somebody wants. Out: the next request and its time. It sends nothing
 //! itself; `network` does.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::backoff::ExponentialBackoff;
 use super::config::ConnectionConfig;
 use crate::node::{Address, EventId, Exception, Rng, TopicPartition};
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic};
 use crate::wire::{ErrorCode, Uuid};
 

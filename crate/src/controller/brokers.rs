@@ -1,8 +1,7 @@
 //! Registration, heartbeats and fencing of brokers (`ClusterControlManager`, `BrokerHeartbeatManager`).
 
-use std::collections::BTreeMap;
-
 use crate::node::{Duration, Instant};
+use crate::ordered::BTreeMap;
 use crate::wire::ErrorCode;
 use crate::wire::messages::broker_lifecycle::{BrokerHeartbeatRequest, BrokerRegistrationRequest};
 use crate::wire::messages::metadata_records::{BrokerEndpoint, BrokerFeature, RegisterBrokerRecord};

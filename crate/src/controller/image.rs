@@ -1,10 +1,10 @@
 //! The cluster's metadata as the log's records make it. Broker and controller each replay into an image of their own;
 //! nothing keeps a table beside it (`org.apache.kafka.image.MetadataImage`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::node::Address;
+use crate::ordered::BTreeMap;
 use crate::wire::Uuid;
 use crate::wire::messages::metadata_records::{
     BrokerRegistrationChangeRecord, ConfigRecord, PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord,

@@ -2,9 +2,8 @@
 //! (`org.apache.kafka.metadata.placement.StripedReplicaPlacer`): racks in turn, brokers within a rack in turn, unfenced
 //! ones first, so that leaders and followers spread.
 
-use std::collections::BTreeMap;
-
 use crate::node::Rng;
+use crate::ordered::BTreeMap;
 
 /// A broker that could hold a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! CreateTopics in the controller (`ReplicationControlManager.createTopics`): names, configs, assignments, records.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::broker::config::{ServerConfig, TopicConfigs, check_topic_config};
 use crate::node::Rng;
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::messages::create_topics::{
     CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
 };

@@ -3,12 +3,12 @@
 //! Cloning is cheap: contents are shared until one of the clones changes them. It knows what was *written* and what was
 //! *flushed*: [`MemoryDisk::process_kill`] keeps the first, [`MemoryDisk::power_cut`] only the second.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::{Disk, DiskError, FileId, Slice};
+use crate::ordered::{BTreeMap, BTreeSet};
 
 /// A write to a shared chunk copies it, so this bounds what an append after a snapshot costs; it is also how much of a
 /// file one read can give without copying.

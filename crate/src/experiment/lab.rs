@@ -3,12 +3,13 @@
 //! In: an experiment, a seed, the reader's faults. Out: events (through a trace), measures and a report. Page and
 //! `steplog run` both drive this, so their traces are one.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::member::{BadConfig, Member};
 use super::{Experiment, Fault, Order, Place, Programs, Ran, Report};
 use crate::node::{Causes, Duration, EventId, Instant};
+use crate::ordered::BTreeMap;
 use crate::sim::{self, Change, LinkSpec, ProcessId, ProcessSpec, Replayable, Stepped, Trace, World, WorldSetup};
 
 /// A run that has not ended by then never will: ten minutes of cluster time.

@@ -2,13 +2,13 @@
 //!
 //! Filled by [`super::Programs`]; read by fact expressions. Instants are spans since t = 0.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::expression::{BatchField, Ids};
 use crate::node::Duration;
+use crate::ordered::BTreeMap;
 use crate::record::Batch;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -84,11 +84,11 @@ impl Measures {
             Ids::OffsetMinusOne => outcomes(|outcome| outcome.result == Ok(-1)),
             Ids::Polled => self.polled.clone(),
             Ids::Landed => {
-                let mut seen = std::collections::BTreeSet::new();
+                let mut seen = crate::ordered::BTreeSet::new();
                 self.drained.as_ref()?.ids.iter().copied().filter(|id| seen.insert(*id)).collect()
             }
             Ids::LandedTwice => {
-                let mut seen = std::collections::BTreeSet::new();
+                let mut seen = crate::ordered::BTreeSet::new();
                 self.drained.as_ref()?.ids.iter().copied().filter(|id| !seen.insert(*id)).collect()
             }
             Ids::Lost => {
@@ -102,7 +102,7 @@ impl Measures {
         })
     }
 
-    fn landed_set(&self) -> Option<std::collections::BTreeSet<i64>> {
+    fn landed_set(&self) -> Option<crate::ordered::BTreeSet<i64>> {
         Some(self.drained.as_ref()?.ids.iter().copied().collect())
     }
 

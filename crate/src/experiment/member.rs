@@ -1,6 +1,5 @@
 //! What runs in a process of an experiment's simulated cluster: a server over its disk, or a client.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ClientKind, Experiment, Role, ServerNode};
@@ -8,6 +7,7 @@ use crate::broker::{Server, ServerConfig};
 use crate::client::{AdminConfig, Client, ConsumerConfig, ProducerConfig};
 use crate::disk::{Disk, DiskError, FileId, MemoryDisk};
 use crate::node::{Address, At, Effect, Input, Instant, Node};
+use crate::ordered::BTreeMap;
 use crate::sim::Machine;
 
 /// Where every simulated broker's clients connect; each node has a host of its own.

@@ -7,12 +7,12 @@
 //! A place calls [`Programs::warm_up`] once the cluster serves, hands in replies until [`Programs::is_warm`], and then
 //! [`Programs::begin`], which is t = 0.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::program::{Program, What};
 use super::{ADMIN, ClientKind, Experiment, Failure, Measures};
 use crate::node::{CallId, Command, ConsumerRecord, Duration, Exception, Instant, NewTopic, Reply};
+use crate::ordered::{BTreeMap, BTreeSet};
 
 mod drain;
 mod running;

@@ -3,13 +3,12 @@
 //! Everything that can be wrong in a file (keys, units, programs, expressions, names) is checked where the file is
 //! read; a value of these types is sound.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::expression::{Expr, Value};
 use super::program::Program;
 use crate::node::Duration;
+use crate::ordered::BTreeMap;
 
 /// A text in both of the book's languages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

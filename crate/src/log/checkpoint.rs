@@ -1,9 +1,8 @@
 //! Kafka's text checkpoints: line 1 the version 0, line 2 the number of entries, then one entry a line (CheckpointFile).
 //! Written beside the old file, flushed and renamed, so that a reader finds the old one or the new one.
 
-use std::collections::BTreeMap;
-
 use crate::disk::{Disk, DiskError, read_file};
+use crate::ordered::BTreeMap;
 
 /// Why a checkpoint could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq)]

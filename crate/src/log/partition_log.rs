@@ -1,7 +1,5 @@
 //! The log of a partition as a whole: its segments, its ends, and what changes them besides appends.
 
-use std::collections::BTreeMap;
-
 use super::checkpoint::CheckpointError;
 use super::config::LogConfig;
 use super::epochs::LeaderEpochs;
@@ -10,6 +8,7 @@ use super::recovery::{OpenOptions, Recovery};
 use super::segment::{BatchSummary, Segment};
 use super::snapshot;
 use crate::disk::{Disk, DiskError, FileId};
+use crate::ordered::BTreeMap;
 use crate::record::BatchError;
 
 /// Why a log could not be opened, read or changed.

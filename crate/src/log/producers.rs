@@ -1,10 +1,11 @@
 //! What a partition knows of its producers: their epochs and last batches, by which retries are recognised
 //! (ProducerStateManager, ProducerStateEntry, ProducerAppendInfo).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::append::AppendError;
+use crate::ordered::BTreeMap;
 use crate::record::{Batch, EndTransactionMarker, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP};
 
 /// How many batches of a producer are remembered: as many as may be in flight (`NUM_BATCHES_TO_RETAIN`).

@@ -3,8 +3,6 @@
 //!
 //! Work goes in steps bounded by a count of batches, so that a node can answer others in between.
 
-use std::collections::BTreeMap;
-
 use super::config::LogConfig;
 use super::epochs::LeaderEpochs;
 use super::file_names::{INDEX_SUFFIX, LEFTOVER_SUFFIXES, LOG_SUFFIX, SWAP_SUFFIX, TIME_INDEX_SUFFIX, offset_of};
@@ -14,6 +12,7 @@ use super::scan::{Next, Scan};
 use super::segment::Segment;
 use super::snapshot;
 use crate::disk::Disk;
+use crate::ordered::BTreeMap;
 
 /// What a node knows of a log before it opens it.
 #[derive(Debug, Clone, Copy)]

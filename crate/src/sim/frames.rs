@@ -1,11 +1,10 @@
 //! Messages in flight: every write of a trace, matched with its arrival or its loss.
 
-use std::collections::BTreeMap;
-
 use super::ProcessId;
 use super::trace::{Cause, Event, LostIn, LostWhy, What};
 use crate::disk::Slice;
 use crate::node::{ConnId, EffectKind, EventId, Input, Instant, OpenedBy};
+use crate::ordered::BTreeMap;
 
 /// A message from one process to another: one write, which in Kafka's protocol is one frame.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! One process of the simulated cluster, and the lives it has had.
 
-use std::collections::BTreeMap;
-
 use super::queue::Item;
 use super::trace::Cause;
 use crate::node::{Duration, EventId, Instant, ListenerId, Rng};
+use crate::ordered::BTreeMap;
 
 /// Which process; numbered from 0 in the order in which they were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

@@ -1,7 +1,5 @@
 //! The world: processes, links, clock, queue, and the step.
 
-use std::collections::BTreeMap;
-
 use super::hash::TraceHash;
 use super::link::{Connection, LinkSpec};
 use super::process::{Life, Process, ProcessId, ProcessSpec, ProcessState};
@@ -9,6 +7,7 @@ use super::queue::{Entry, Given, Item, Queue};
 use super::trace::{Cause, Event, Trace, What};
 use super::{Fault, Machine};
 use crate::node::{At, CallId, Causes, Command, Effect, EventId, Input, Instant, Now, Reply, Rng};
+use crate::ordered::BTreeMap;
 
 /// 2026-01-01T00:00:00Z: where wall clocks stand when a world begins, unless its setup says otherwise.
 pub const EPOCH_MS: i64 = 1_767_225_600_000;

@@ -1,9 +1,8 @@
 //! Why a record's fate is what it is: the walk along causes, told in the links that a reader can follow.
 
-use std::collections::BTreeSet;
-
 use super::story::{FrameRow, FrameSource, RecordStory, Story, since};
 use crate::node::{Command, EffectKind, EventId, Input, Instant, Note, Reply};
+use crate::ordered::BTreeSet;
 use crate::sim::{Event, Events, Fault, What, causes};
 
 /// What happened at a link. The names are those of the page's engine.

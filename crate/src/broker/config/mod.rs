@@ -1,8 +1,7 @@
 //! A server's configuration: Kafka's `server.properties`, parsed and checked once at the start.
 
-use std::collections::BTreeMap;
-
 use crate::node::{Address, Duration};
+use crate::ordered::BTreeMap;
 
 mod keys;
 mod topic;

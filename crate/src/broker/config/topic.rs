@@ -1,11 +1,10 @@
 //! A topic's configuration: its own values over the cluster's and the broker's, which have other names for the same
 //! thing (`ServerTopicConfigSynonyms`).
 
-use std::collections::BTreeMap;
-
 use super::topic_keys::TOPIC_KEYS;
 use super::value::{self, ConfigError};
 use super::{ConfigError as Error, ServerConfig};
+use crate::ordered::BTreeMap;
 
 /// Where an effective value comes from, by the numbers of `ConfigEntry.ConfigSource` on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

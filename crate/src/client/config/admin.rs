@@ -1,9 +1,8 @@
 //! An admin client's configuration (Kafka's AdminClientConfig).
 
-use std::collections::BTreeMap;
-
 use super::reader::Reader;
 use super::{ConfigError, ConnectionConfig, KnownKey, no_effect};
+use crate::ordered::BTreeMap;
 
 /// Admin clients let idle connections go earlier than the others.
 const ADMIN_CONNECTIONS_MAX_IDLE_MS: i64 = 300_000;

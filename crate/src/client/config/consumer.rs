@@ -1,10 +1,9 @@
 //! A consumer's configuration (Kafka's ConsumerConfig), as far as a consumer by assignment needs it.
 
-use std::collections::BTreeMap;
-
 use super::reader::Reader;
 use super::{CONNECTIONS_MAX_IDLE_MS, ConfigError, ConnectionConfig, KnownKey, no_effect};
 use crate::node::Exception;
+use crate::ordered::BTreeMap;
 
 /// auto.offset.reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! A producer's configuration (Kafka's ProducerConfig and what KafkaProducer's constructor checks).
 
-use std::collections::BTreeMap;
-
 use super::reader::Reader;
 use super::{CONNECTIONS_MAX_IDLE_MS, ConfigError, ConnectionConfig, KnownKey, no_effect};
 use crate::node::Exception;
+use crate::ordered::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducerConfig {

@@ -1,10 +1,10 @@
 //! Takes keys one by one, with their types, ranges and defaults, and says at the end which keys nobody took.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::ConfigError;
 use super::no_effect::{Check, NoEffect};
+use crate::ordered::BTreeMap;
 
 /// A key of a client's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]

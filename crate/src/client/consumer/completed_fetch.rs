@@ -1,12 +1,13 @@
 //! The records of one partition's fetch, handed out piece by piece (Kafka's CompletedFetch): CRC check, control batches
 //! and aborted transactions left out, positions past them all the same.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 
 use crate::client::config::{ConsumerConfig, IsolationLevel};
 use crate::node::{ConsumerRecord, EventId, Exception, FetchedBatch, TopicPartition};
+use crate::ordered::BTreeSet;
 use crate::record::{Batch, Batches, EndTransactionMarker, NO_PARTITION_LEADER_EPOCH, RecordError};
 use crate::wire::ErrorCode;
 use crate::wire::messages::fetch::AbortedTransaction;

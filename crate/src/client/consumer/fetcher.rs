@@ -1,8 +1,6 @@
 //! Fetches and what they bring (Kafka's AbstractFetch and FetchCollector): one request in flight per node, none to a
 //! node that still has buffered data of ours, and records handed out in the order in which their fetches arrived.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use bytes::Bytes;
 
 use super::completed_fetch::CompletedFetch;
@@ -15,6 +13,7 @@ use crate::client::network::{Completion, Outcome, Sent};
 use crate::client::outbox::Outbox;
 use crate::disk::Slice;
 use crate::node::{Address, ConsumerRecord, EventId, Exception, FetchedBatch, Note, TopicPartition};
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire;
 use crate::wire::ErrorCode;
 use crate::wire::messages::fetch::{FetchPartition, FetchRequest, FetchResponse};

@@ -10,7 +10,7 @@ mod offsets;
 mod session;
 mod subscription;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use self::completed_fetch::CompletedFetch;
 use self::offsets::{EndOffsetsCall, Lookup};
@@ -21,6 +21,7 @@ use super::metadata::Metadata;
 use super::network::{Completion, Network};
 use super::outbox::Outbox;
 use crate::node::{CallId, Command, EventId, Exception, Input, Note, Reply, Rng, SeekTo, TopicPartition};
+use crate::ordered::{BTreeMap, BTreeSet};
 
 /// Kafka's consumers allow many: each waits for its answer anyway.
 const MAX_IN_FLIGHT: i32 = 100;

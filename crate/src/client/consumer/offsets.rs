@@ -1,13 +1,12 @@
 //! Looking up offsets: positions to reset, and end offsets for callers (Kafka's OffsetFetcher).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::subscription::{FetchState, LATEST_TIMESTAMP, Position};
 use super::{Consumer, Request};
 use crate::client::config::IsolationLevel;
 use crate::client::network::{Completion, Outcome, Sent};
 use crate::client::outbox::Outbox;
 use crate::node::{CallId, EventId, Exception, Note, Reply, TopicPartition};
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire;
 use crate::wire::ErrorCode;
 use crate::wire::messages::list_offsets::{

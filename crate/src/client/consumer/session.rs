@@ -1,9 +1,8 @@
 //! Incremental fetch sessions (KIP-227; org.apache.kafka.clients.FetchSessionHandler): after a first full request only
 //! what changed is sent, and only what has news is answered.
 
-use std::collections::BTreeMap;
-
 use crate::node::TopicPartition;
+use crate::ordered::BTreeMap;
 use crate::wire::messages::fetch::{FetchPartition, FetchTopic, ForgottenTopic};
 use crate::wire::{ErrorCode, Uuid};
 

@@ -1,8 +1,7 @@
 //! What a consumer has assigned, and where it stands in each partition (Kafka's SubscriptionState).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::node::{EventId, TopicPartition};
+use crate::ordered::{BTreeMap, BTreeSet};
 
 /// Special timestamps of ListOffsets.
 pub(super) const LATEST_TIMESTAMP: i64 = -1;

@@ -6,8 +6,6 @@
 
 mod updates;
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 
 use crate::client::backoff::ExponentialBackoff;
@@ -17,6 +15,7 @@ use crate::client::metadata::{Metadata, Update};
 use crate::client::outbox::Outbox;
 use crate::disk::Slice;
 use crate::node::{ConnId, ConnectToken, EffectKind, EventId, Input, Note, OpenedBy, Rng};
+use crate::ordered::BTreeMap;
 use crate::wire::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use crate::wire::messages::metadata::MetadataResponse;
 use crate::wire::{self, ApiKey, ErrorCode, Message, RequestHeader};

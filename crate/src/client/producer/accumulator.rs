@@ -3,7 +3,7 @@
 //! In: records with their partition. Out: which nodes have something to be sent to, and the batches drained for one.
 //! Batches live here by id until nobody needs them; queues and requests hold ids.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::batch::{BatchId, ProducerBatch, Waiter};
 use super::buffer::BufferPool;
@@ -13,6 +13,7 @@ use crate::client::backoff::ExponentialBackoff;
 use crate::client::config::ProducerConfig;
 use crate::client::metadata::{Metadata, TopicMetadata};
 use crate::node::{EventId, ProducerRecord, Rng, TopicPartition};
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::{Batch, NO_SEQUENCE, ProducerIdentity, one_record_size_upper_bound};
 
 #[derive(Debug, Clone, Default)]

@@ -4,11 +4,10 @@
 //! Sequences are given when a batch is drained and never change on a retry, except when an epoch bump starts them
 //! again. After a failure only the batch with the lowest sequence in flight may be sent first.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::accumulator::Accumulator;
 use super::batch::{BatchId, ProducerBatch};
 use crate::node::{Exception, TopicPartition};
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::{NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdentity, add_to_sequence};
 use crate::wire::ErrorCode;
 

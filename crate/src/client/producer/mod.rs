@@ -12,7 +12,7 @@ mod partitioner;
 mod sender;
 mod settle;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use self::accumulator::{Accumulator, Appended};
 use self::batch::{BatchId, Waiter};
@@ -24,6 +24,7 @@ use super::outbox::Outbox;
 use crate::node::{
     CallId, Command, Duration, EventId, Exception, Input, Note, ProducerRecord, Reply, Rng, TopicPartition,
 };
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::{Record, one_record_size_upper_bound};
 
 /// What a request was for.

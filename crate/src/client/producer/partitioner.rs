@@ -120,7 +120,7 @@ impl StickyPartitioner {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use crate::ordered::BTreeMap;
 
     use super::*;
     use crate::client::metadata::PartitionMetadata;

@@ -1,8 +1,6 @@
 //! The sender's half of the producer: asks for a producer id, drains batches into Produce requests, expires them (Kafka's
 //! Sender and the InitProducerId part of TransactionManager).
 
-use std::collections::BTreeMap;
-
 use super::batch::BatchId;
 use super::idempotence::State;
 use super::settle::Verdict;
@@ -12,6 +10,7 @@ use crate::client::network::{Sent, UnsupportedVersion};
 use crate::client::outbox::Outbox;
 use crate::disk::Slice;
 use crate::node::{Exception, Note};
+use crate::ordered::BTreeMap;
 use crate::wire::ErrorCode;
 use crate::wire::messages::init_producer_id::InitProducerIdRequest;
 use crate::wire::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};

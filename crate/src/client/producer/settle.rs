@@ -1,8 +1,6 @@
 //! What becomes of batches: the answers to Produce and InitProducerId, retries, splits, and the callbacks (Sender's
 //! completeBatch and failBatch).
 
-use std::collections::BTreeMap;
-
 use super::batch::BatchId;
 use super::idempotence::{ProducerIdAndEpoch, State};
 use super::{Producer, Request};
@@ -11,6 +9,7 @@ use crate::client::metadata::NewLeader;
 use crate::client::network::{Completion, Outcome};
 use crate::client::outbox::Outbox;
 use crate::node::{Address, EventId, Exception, Note, RecordMetadata, Reply, TopicPartition};
+use crate::ordered::BTreeMap;
 use crate::wire;
 use crate::wire::ErrorCode;
 use crate::wire::messages::init_producer_id::InitProducerIdResponse;
@@ -228,7 +227,7 @@ impl Producer {
         }
         for flush in &mut self.flushes {
             if flush.batches.remove(&id) {
-                flush.batches.extend(&parts);
+                flush.batches.extend(parts.iter().copied());
             }
         }
         self.remove_in_flight(id, &partition);

@@ -1,12 +1,11 @@
 //! `drain(topic)`: reads every partition from its beginning to the end offset it had at the start. What it reads is
 //! what has landed, in all four places.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::running::State;
 use super::{Order, Programs};
 use crate::experiment::Drained;
 use crate::node::{CallId, Command, Duration, FetchedBatch, Instant, Reply, SeekTo, TopicPartition};
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::Batch;
 
 /// As long as a poll of the reader waits.

@@ -1,6 +1,5 @@
 //! One client's program: which line it is at, what that line waits for, and how it goes on.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::drain::Drain;
@@ -8,6 +7,7 @@ use super::{Order, Programs};
 use crate::experiment::program::{SendRecord, StartAt, What};
 use crate::experiment::{Outcome, Sent, Thrown};
 use crate::node::{CallId, Command, Duration, Instant, ProducerRecord, Reply, SeekTo, TopicPartition};
+use crate::ordered::BTreeMap;
 
 /// `close` waits as long as it takes, as KafkaProducer.close() does.
 const CLOSE_TIMEOUT: Duration = Duration(u64::MAX);

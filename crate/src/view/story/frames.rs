@@ -1,12 +1,11 @@
 //! The arrows of the diagram: Kafka's frames, and how connections came and went.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 
 use super::{Story, Telling};
 use crate::disk::Slice;
 use crate::node::{CloseReason, ConnId, EffectKind, Input, OpenedBy};
+use crate::ordered::BTreeMap;
 use crate::sim::{Cause, Event, Frame, Outcome, ProcessId, What};
 use crate::wire::{self, ApiKey, messages::fetch::FetchResponse};
 

@@ -83,7 +83,7 @@ pub(super) fn serves(effects: &[Effect]) -> bool {
 pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
     let mut marks = Vec::new();
     // What a call asked for, by (lane, call): its answer `Done` does not say.
-    let mut asked = std::collections::BTreeMap::new();
+    let mut asked = crate::ordered::BTreeMap::new();
     for event in telling.events {
         let Some(lane) = event.process().and_then(|process| telling.lane(process)) else { continue };
         let at = telling.at(event);

@@ -8,8 +8,6 @@ mod marks;
 mod records;
 mod steps;
 
-use std::collections::BTreeMap;
-
 pub(super) use frames::sent_bytes;
 pub use frames::{FrameKind, FrameRow, FrameSource};
 pub use marks::{Mark, MarkKind};
@@ -18,6 +16,7 @@ pub use steps::StepKind;
 
 use crate::experiment::{ADMIN, Experiment, Lab};
 use crate::node::Instant;
+use crate::ordered::BTreeMap;
 use crate::sim::{Event, Fault, Frames, ProcessId, What};
 
 /// One participant of the diagram.

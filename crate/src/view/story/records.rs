@@ -1,9 +1,8 @@
 //! The fate of every record that a program sent: which events decide what is known of it.
 
-use std::collections::BTreeMap;
-
 use super::{Story, Telling};
 use crate::node::{CallId, Command, EffectKind, EventId, Input, Note, Reply};
+use crate::ordered::BTreeMap;
 use crate::sim::{Outcome, ProcessId, What};
 
 /// A record's story: the ordinals of the events that made each thing true.

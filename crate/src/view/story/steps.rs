@@ -1,8 +1,7 @@
 //! Where a reader's steps stop.
 
-use std::collections::BTreeSet;
-
 use super::Story;
+use crate::ordered::BTreeSet;
 use crate::sim::{Event, What};
 
 /// How far one step goes.
