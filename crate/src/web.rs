@@ -402,10 +402,12 @@ impl<'a> ProgramMeta<'a> {
         let (index, client) = client_of(viewer.experiment(), program)?;
         let lane = viewer.story().lanes.iter().position(|lane| lane.client == Some(index));
         let java = program.as_java(client);
-        // The Java line that a line of the grammar became; a callback's stands inside its send's.
-        let java_line = (0..program.lines.len() as u32)
-            .map(|line| java.iter().rposition(|java| java.of.is_some_and(|of| of <= line)).unwrap_or(0))
-            .collect();
+        // The first Java line that a line of the grammar became; a callback's stands inside its send's.
+        let first = |line: u32| {
+            let of = java.iter().filter_map(|java| java.of).filter(|of| *of <= line).max();
+            java.iter().position(|java| java.of == of).unwrap_or(0)
+        };
+        let java_line = (0..program.lines.len() as u32).map(first).collect();
         Some(ProgramMeta {
             name: &program.client,
             lane: index_or_minus_one(lane),

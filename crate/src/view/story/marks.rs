@@ -1,7 +1,7 @@
 //! What is written beside the lanes: what a program heard, what a log did, what befell a process.
 
 use super::{Story, Telling};
-use crate::node::{Command, Effect, EffectKind, Input, Note, Reply};
+use crate::node::{CallId, Command, Effect, EffectKind, Input, Note, Reply};
 use crate::sim::{Event, Fault, What};
 
 /// What a mark says. The numbers are those of the page's engine, where `a` and `b` are told.
@@ -105,10 +105,12 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
                 }
                 for effect in effects {
                     match &effect.kind {
+                        EffectKind::Note(Note::WaitingForMetadata { call, .. }) => {
+                            mark(MarkKind::WaitingForMetadata, record_of(story, lane, *call), -1, false);
+                        }
                         EffectKind::Note(note) => note_mark(telling, note, &mut mark),
                         EffectKind::Reply(call, reply) => {
-                            let record = story.records.iter().position(|one| one.lane == lane && one.call == *call);
-                            let record = record.map_or(-1, |record| record as i64);
+                            let record = record_of(story, lane, *call);
                             match reply {
                                 Reply::Acked(metadata) => mark(MarkKind::Ok, record, metadata.offset, false),
                                 Reply::Failed(_) if record >= 0 => {
@@ -144,11 +146,16 @@ impl Telling<'_> {
     }
 }
 
+/// The record that a lane's call sent, or −1.
+fn record_of(story: &Story, lane: usize, call: CallId) -> i64 {
+    let at = story.records.iter().rposition(|record| record.lane == lane && record.call == call);
+    at.map_or(-1, |record| record as i64)
+}
+
 /// Notes about what is not shown (other topics, single high watermarks) are left to the inspector.
 fn note_mark(telling: &Telling<'_>, note: &Note, mark: &mut impl FnMut(MarkKind, i64, i64, bool)) {
     let shown = |of: &crate::node::TopicPartition| telling.partition(&of.topic, of.partition).is_some();
     match note {
-        Note::WaitingForMetadata { .. } => mark(MarkKind::WaitingForMetadata, -1, -1, false),
         Note::BatchExpired { records, age_ms, .. } => {
             mark(MarkKind::BatchExpired, i64::from(*records), *age_ms, false);
         }
