@@ -1,5 +1,6 @@
 // `npm test`: everything that CI checks. `node tests/all.mjs NAME…` runs only the named parts.
 import * as install from "./install.mjs";
+import { experiments, run, SEEDS } from "./experiments.mjs";
 import { runAll } from "./steps.mjs";
 
 const binary = "target/release/steplog";
@@ -18,7 +19,8 @@ const parts = {
   ],
   rust: () => [{ name: "Rust tests", command: ["cargo", "test", "--workspace"], counts: true }],
   build: () => [
-    { name: "native build", command: ["cargo", "build", "--release", "--bin", "steplog"] },
+    { name: "debug build", command: ["cargo", "build", "--bin", "steplog"] },
+    { name: "release build", command: ["cargo", "build", "--release", "--bin", "steplog"] },
     { name: "page and book", command: ["node", "www/build.mjs"] },
   ],
   places: () => [
@@ -26,15 +28,32 @@ const parts = {
     { name: "kills", command: ["node", "tests/kill/run.mjs", "--rounds", "3", "--binary", binary], counts: true },
   ],
   wasm: () => {
-    install.chromium();
+    const driver = install.chromium().driver;
     install.wasmPack();
     return [
       {
         name: "wasm in Chromium",
-        command: ["wasm-pack", "test", "--headless", "--chrome", "--mode", "no-install"].concat([
+        command: [
+          "wasm-pack",
+          "test",
+          "--headless",
+          "--chrome",
+          "--mode",
+          "no-install",
           "--chromedriver",
-          "/usr/bin/chromedriver",
-        ]),
+          driver,
+        ].concat(["tests/wasm"]),
+        env: () => {
+          const { facts } = run("release", "acks-0", "--seed", 1).report;
+          const numbers = facts.filter(({ value }) => typeof value === "number");
+          const hashes = experiments.flatMap((name) =>
+            SEEDS.map((seed) => `${name}:${seed}:${run("release", name, "--seed", seed).report.trace_hash}`),
+          );
+          return {
+            ACKS_0_FACTS: numbers.map(({ name, value }) => `${name}=${value}`).join(","),
+            TRACE_HASHES: hashes.join(","),
+          };
+        },
         counts: true,
       },
     ];

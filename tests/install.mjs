@@ -12,6 +12,7 @@ process.env.PATH = `${process.env.PATH}:${cargoBin}`;
 
 const WASM_BINDGEN = "0.2.130"; // the same as in Cargo.toml: the runner and the library must agree
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const CHROMEDRIVER = "/usr/bin/chromedriver";
 
 /** The program's first line of version output, or null if it cannot be run. */
 function version(program, ...args) {
@@ -49,14 +50,14 @@ export function packages() {
   execFileSync("touch", [have]);
 }
 
-/** The system's Chromium, for Playwright and wasm-pack. */
+/** The system's Chromium and its driver, for Playwright and wasm-pack. */
 export function chromium() {
   const found = () => CHROMIUM.find((path) => existsSync(path));
-  if (!found() || !existsSync("/usr/bin/chromedriver"))
+  if (!found() || !existsSync(CHROMEDRIVER))
     apt("Chromium and a Chinese font", "chromium", "chromium-driver", "fonts-noto-cjk");
-  const path = found();
-  if (!path) throw new Error(`no Chromium at ${CHROMIUM.join(", ")}`);
-  return path;
+  const browser = found();
+  if (!browser) throw new Error(`no Chromium at ${CHROMIUM.join(", ")}`);
+  return { browser, driver: CHROMEDRIVER };
 }
 
 /** wasm-pack and the test runner that it calls. */

@@ -32,7 +32,7 @@ function run(command, args, env) {
 }
 
 /**
- * A check is `{ name, command: [program, ...args], env?, counts? }`. With `counts` its output must hold a runner's
+ * A check is `{ name, command: [program, ...args], env?, counts? }`; `env()` is asked when its turn comes. With `counts` its output must hold a runner's
  * closing line, and those tests are counted; without, the check itself counts as one.
  */
 export async function runAll(checks) {
@@ -42,7 +42,7 @@ export async function runAll(checks) {
   for (const { name, command, env, counts } of checks) {
     const started = Date.now();
     console.log(`\n── ${name}: ${command.join(" ")}`);
-    const { code, output } = await run(command[0], command.slice(1), env);
+    const { code, output } = await run(command[0], command.slice(1), env?.());
     let [ok, bad] = [0, 0];
     if (counts)
       for (const { of, read } of COUNTS)
