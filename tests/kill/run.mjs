@@ -72,7 +72,9 @@ function lost(address, acked) {
   const ends = Array.from({ length: PARTITIONS }, () => 0);
   for (const [partition, offset] of acked) ends[partition] = Math.max(ends[partition], offset + 1);
   const partitions = ends.map((end, partition) => (end > 0 ? readBack(address, partition, end) : new Map()));
-  return acked.filter(([partition, offset, id]) => partitions[partition].get(offset) !== `${id} ${String(id).repeat(20)}`);
+  return acked.filter(
+    ([partition, offset, id]) => partitions[partition].get(offset) !== `${id} ${String(id).repeat(20)}`,
+  );
 }
 
 const ackLog = join(directory, "acknowledged");
