@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::story::{RecordStory, StepKind, Story, since};
 use super::{Inspected, WhyLink, inspect, why};
+use crate::disk::read_file;
 use crate::experiment::{BadConfig, Cold, Experiment, Lab, Place, Report};
 use crate::node::Instant;
 use crate::sim::{Astray, Events, Replayable, Store, Timeline};
@@ -123,12 +124,13 @@ impl Viewer {
     /// The active segment of a shown partition as it lies on its leader's disk at the position.
     pub fn segment(&self, partition: usize) -> Option<Inspected> {
         let shown = self.story.partitions.get(partition)?;
-        let (_, leader) = self.leader(partition)?;
+        let (state, leader) = self.leader(partition)?;
         let process = self.lab().servers().get(&leader)?;
-        let server = self.lab().world().machine(*process)?.as_server()?;
-        let directory = format!("{}-{}/", shown.topic, shown.partition);
-        let logs = server.disk().files().filter(|(path, _)| path.ends_with(".log"));
-        let (_, bytes) = logs.filter(|(path, _)| path.contains(&directory)).max_by_key(|(path, _)| path.to_string())?;
+        // A copy shares its chunks; reading leaves the run's own disk as it is.
+        let mut disk = self.lab().world().machine(*process)?.as_server()?.disk().clone();
+        let base_offset = state.segments.last()?.base_offset;
+        let path = format!("{}-{}/{base_offset:020}.log", shown.topic, shown.partition);
+        let bytes = read_file(&mut disk, &path).ok()?;
         Some(inspect::segment(bytes))
     }
 
