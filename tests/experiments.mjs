@@ -1,5 +1,5 @@
 // The experiments of the project, and how to run one in each place, for the programs below tests/.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./install.mjs";
@@ -11,16 +11,40 @@ export const experiments = readdirSync(join(root, "tests/experiments"), { withFi
 
 export const SEEDS = [1, 2, 3];
 
+/** The longest experiment in real time takes less than a minute; a machine under load, three. */
+const RUN_MS_MAX = 300_000;
+
+const binary = (build) => join(root, "target", build, "steplog");
+
 /** `steplog run … --json` with this build: the exit code, the report, and what it said on stderr. */
-export function run(build, name, ...args) {
-  const result = spawnSync(join(root, "target", build, "steplog"), ["run", name, "--json", ...args.map(String)], {
+export async function run(build, name, ...args) {
+  const child = spawn(binary(build), ["run", name, "--json", ...args.map(String)], {
     cwd: root,
-    encoding: "utf8",
-    timeout: 300_000,
-    maxBuffer: 1 << 26,
+    timeout: RUN_MS_MAX,
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const report = result.stdout.trim() === "" ? undefined : JSON.parse(result.stdout);
-  return { code: result.status, report, stderr: result.stderr };
+  const end = () => child.kill();
+  process.on("exit", end);
+  const said = { stdout: "", stderr: "" };
+  for (const stream of ["stdout", "stderr"])
+    child[stream].setEncoding("utf8").on("data", (text) => (said[stream] += text));
+  const code = await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve(code ?? signal));
+  });
+  process.off("exit", end);
+  const report = said.stdout.trim() === "" ? undefined : JSON.parse(said.stdout);
+  return { code, report, stderr: said.stderr };
+}
+
+/** What `steplog list --json` tells of an experiment: its nodes, topics and clients with Kafka's keys. */
+export function listed(name) {
+  const result = spawnSync(binary("release"), ["list", "--json"], { cwd: root, encoding: "utf8" });
+  if (result.status !== 0) throw new Error(`steplog list --json: ${result.stderr}`);
+  const all = JSON.parse(result.stdout);
+  const found = all.find((experiment) => experiment.name === name);
+  if (!found) throw new Error(`there is no experiment ${name}: there are ${all.map(({ name }) => name).join(", ")}`);
+  return found;
 }
 
 /** The same run in the page's wasm, driven from Node: its facts and trace hash at the end. */

@@ -8,7 +8,16 @@ import { root } from "./install.mjs";
 export const steplog = join(root, "target/release/steplog");
 const TICKS_PER_SECOND = Number(spawnSync("getconf", ["CLK_TCK"], { encoding: "utf8" }).stdout) || 100;
 
-/** A directory that is removed when the program ends. */
+// A signal ends node without its exit listeners, which remove directories and end brokers. So it becomes an exit, with
+// the code that a shell would show.
+for (const [signal, code] of [
+  ["SIGHUP", 129],
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+])
+  process.once(signal, () => process.exit(code));
+
+/** A directory that is removed when the program ends, also by a signal. */
 export function temporaryDirectory(name) {
   const path = mkdtempSync(join(tmpdir(), `steplog-${name}-`));
   process.on("exit", () => rmSync(path, { recursive: true, force: true }));
@@ -61,9 +70,9 @@ export function startKafka({ port = 41092, settings = {} }) {
   const home = oracleHome();
   const started = performance.now();
   const set = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
+  process.on("exit", () => oracle(home, port, "down"));
   const address = oracle(home, port, "up", "1", ...set);
   const pid = Number(readFileSync(join(home, "b1.pid"), "utf8"));
-  process.on("exit", () => oracle(home, port, "down"));
   return { address, pid, readyMs: performance.now() - started, stop: () => oracle(home, port, "down") };
 }
 
@@ -85,14 +94,16 @@ export function residentBytes(pid) {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
 }
 
-/** Runs a Java program below tests/ against kafka-clients 4.3.0; it prints one JSON object. */
-export function java(file, ...args) {
+/** The command that runs a Java program below tests/ against kafka-clients 4.3.0: program and arguments. */
+export function javaCommand(file, ...args) {
   const classPath = oracle(oracleHome(), 0, "cp");
   const log4j = `-Dlog4j2.configurationFile=file:${join(root, "tests/oracle/log4j2.properties")}`;
-  const result = spawnSync("java", ["-Xmx512m", log4j, "-cp", classPath, join(root, file), ...args.map(String)], {
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-  });
+  return ["java", ["-Xmx512m", log4j, "-Doracle.log=ERROR", "-cp", classPath, join(root, file), ...args.map(String)]];
+}
+
+/** Runs such a program to its end; it prints one JSON object. */
+export function java(file, ...args) {
+  const result = spawnSync(...javaCommand(file, ...args), { encoding: "utf8", maxBuffer: 1 << 26 });
   if (result.status !== 0) throw new Error(`${file} ${args.join(" ")}: ${result.stderr}${result.stdout}`);
   return JSON.parse(result.stdout.trim().split("\n").at(-1));
 }

@@ -9,7 +9,7 @@ if (build.status !== 0) process.exit(1);
 
 let failed = 0;
 for (const name of experiments) {
-  const { code, report, stderr } = run("release", name, "--real");
+  const { code, report, stderr } = await run("release", name, "--real");
   const why = code === 0 ? "" : `exit ${code}: ${report ? broken(report).join("; ") : stderr.trim()}`;
   if (code !== 0) failed += 1;
   console.log(`${code === 0 ? "ok    " : "FAILED"} ${name} ${why}`);

@@ -127,3 +127,13 @@ fn list_names_every_experiment_and_the_table_shows_every_fact() {
     assert!(hello.contains("12 of 12 structural facts hold"), "{hello}");
     assert!(hello.contains("position: 72 CreateTime:"), "{hello}");
 }
+
+#[test]
+fn list_json_tells_a_script_which_cluster_an_experiment_wants() {
+    let list = json(&steplog(&["list", "--json"]));
+    let acks_0 = list.as_array().unwrap().iter().find(|experiment| experiment["name"] == "acks-0").unwrap();
+    assert_eq!(acks_0["places"], serde_json::json!(["page", "run", "real", "bootstrap"]));
+    assert_eq!(acks_0["nodes"], serde_json::json!([{ "id": 1, "roles": ["broker", "controller"], "config": {} }]));
+    let topic = serde_json::json!({ "name": "a2.acks0", "partitions": 1, "replication_factor": 1, "config": {} });
+    assert_eq!(acks_0["topics"], serde_json::json!([topic]));
+}

@@ -42,7 +42,7 @@ export async function runAll(checks) {
   for (const { name, command, env, counts } of checks) {
     const started = Date.now();
     console.log(`\n── ${name}: ${command.join(" ")}`);
-    const { code, output } = await run(command[0], command.slice(1), env?.());
+    const { code, output } = await run(command[0], command.slice(1), await env?.());
     let [ok, bad] = [0, 0];
     if (counts)
       for (const { of, read } of COUNTS)

@@ -1,40 +1,58 @@
-// `npm run test:oracle [NAME…]`: our clients and our experiments against Apache Kafka 4.3.0. The experiment's cluster
+// `npm run test:oracle [-- NAME…]`: our clients and our experiments against Apache Kafka 4.3.0. The experiment's cluster
 // section becomes the settings of `tests/oracle/kafka up`, and its kill, stop, cont and start become `--on` hooks.
+// `npm run test:oracle -- --record FILE` makes a file of recorded facts again (record.mjs).
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { broken, experiments, run } from "../experiments.mjs";
+import { parseArgs } from "node:util";
+import { broken, experiments, listed, run } from "../experiments.mjs";
 import * as install from "../install.mjs";
 import { oracle, oracleHome } from "../processes.mjs";
+import { record, recordable } from "./record.mjs";
 
 const PORT = 42092;
 
-install.rust();
-install.java();
-const build = spawnSync("cargo", ["build", "--release", "--bin", "steplog"], { cwd: install.root, stdio: "inherit" });
-if (build.status !== 0) process.exit(1);
-
-process.env.ORACLE_HOME = oracleHome();
-process.env.ORACLE_PORT = String(PORT);
-const kafka = join(install.root, "tests/oracle/kafka");
-const hooks = ["kill", "stop", "cont", "start"].flatMap((event) => ["--on", `${event}=${kafka} ${event} {node}`]);
-
-/** The experiment's nodes and Kafka settings, as `steplog list --json` tells them. */
-function cluster(name) {
-  const listed = spawnSync(join(install.root, "target/release/steplog"), ["list", "--json"], {
-    encoding: "utf8",
-    cwd: install.root,
-  });
-  const { nodes, config } = JSON.parse(listed.stdout).find((experiment) => experiment.name === name);
-  return { nodes, settings: Object.entries(config).map(([key, value]) => `${key}=${value}`) };
+const { values, positionals } = parseArgs({ options: { record: { type: "string" } }, allowPositionals: true });
+const known = values.record === undefined ? experiments : recordable();
+const wanted = values.record === undefined ? positionals : [values.record];
+const unknown = wanted.filter((name) => !known.includes(name));
+if (unknown.length > 0) {
+  console.error(`there is no ${unknown.join(", ")} here: there are ${known.join(", ")}`);
+  process.exit(2);
 }
 
-const wanted = process.argv.slice(2);
+install.rust();
+install.java();
+process.env.ORACLE_HOME = oracleHome();
+process.env.ORACLE_PORT = String(PORT);
+process.on("exit", () => oracle(oracleHome(), PORT, "down"));
+
+if (values.record !== undefined) {
+  await record(values.record, PORT);
+  process.exit(0);
+}
+
+const build = spawnSync("cargo", ["build", "--release", "--bin", "steplog"], { cwd: install.root, stdio: "inherit" });
+if (build.status !== 0) process.exit(1);
+const kafka = join(install.root, "tests/oracle/kafka");
+const hooks = ["kill", "stop", "cont", "start"].flatMap((event) => ["--on", `${event}='${kafka}' ${event} {node}`]);
+
+/** What `kafka up` needs to know of the experiment's cluster. It starts nodes that are broker and controller. */
+function cluster(name) {
+  const { nodes } = listed(name);
+  const settings = (node) => Object.entries(node.config).map(([key, value]) => `${key}=${value}`);
+  for (const node of nodes) {
+    if (node.roles.length !== 2) throw new Error(`${name}: node ${node.id} is not both broker and controller`);
+    if (String(settings(node)) !== String(settings(nodes[0])))
+      throw new Error(`${name}: node ${node.id} has settings of its own, which tests/oracle/kafka cannot give`);
+  }
+  return [String(nodes.length), ...settings(nodes[0])];
+}
+
 const names = wanted.length > 0 ? wanted : experiments;
 let failed = 0;
 for (const name of names) {
-  const { nodes, settings } = cluster(name);
-  const address = oracle(oracleHome(), PORT, "up", String(nodes), ...settings);
-  const { code, report, stderr } = run("release", name, "--bootstrap", address, ...hooks);
+  const address = oracle(oracleHome(), PORT, "up", ...cluster(name));
+  const { code, report, stderr } = await run("release", name, "--bootstrap", address, ...hooks);
   oracle(oracleHome(), PORT, "down");
   if (code !== 0) failed += 1;
   console.log(`${code === 0 ? "ok    " : "FAILED"} ${name} ${code === 0 ? "" : `exit ${code}: ${stderr.trim()}`}`);

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { broken, run } from "../experiments.mjs";
 
 for (const name of ["hello", "acks-0"])
-  test(`${name} --real: the structural facts hold`, () => {
-    const { code, report, stderr } = run("release", name, "--real");
+  test(`${name} --real: the structural facts hold`, async () => {
+    const { code, report, stderr } = await run("release", name, "--real");
     assert.equal(code, 0, stderr);
     assert.deepEqual(broken(report), []);
     assert.equal(report.place, "real");
