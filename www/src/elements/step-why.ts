@@ -65,7 +65,7 @@ export class StepWhy extends LitElement {
             html`<li>
               <time>${clock(link.us)}</time>
               <span>
-                ${index === 0 ? nothing : html`<span class="because">${text.because}</span>`}
+                ${index === 0 ? nothing : html`<span class="because">${isTold(link) ? text.andYet : text.because}</span>`}
                 <button
                   class="link"
                   aria-current=${link.event === this.event ? "step" : "false"}
@@ -87,4 +87,9 @@ export class StepWhy extends LitElement {
     if (state === RecordState.FailedButInLog) return titles.failedButInLog(record);
     return titles.fine(record);
   }
+}
+
+/** What the producer was told is no cause of the record's fate: it begins a chain of its own. */
+function isTold(link: WhyLink): boolean {
+  return link.mark === "ok" || link.mark === "failed";
 }

@@ -179,6 +179,7 @@ export const en = {
     failedButInLog: (record: number): string => `Record ${record} was reported failed and is in the log`,
     fine: (record: number): string => `Record ${record}`,
   },
+  andYet: "and yet",
   because: "because",
   whyLink: {
     "send-called": (node: string, record: number): string => `${node} called send() for record ${record}`,

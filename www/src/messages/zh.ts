@@ -163,6 +163,7 @@ export const zh: Messages = {
     failedButInLog: (record) => `记录 ${record} 报了失败，却在日志里`,
     fine: (record) => `记录 ${record}`,
   },
+  andYet: "然而",
   because: "因为",
   whyLink: {
     "send-called": (node, record) => `${node} 为记录 ${record} 调用了 send()`,
