@@ -36,7 +36,7 @@ export class StepFact extends LitElement {
   override render(): TemplateResult {
     const text = messages(languageOf(this));
     if (this.figure === undefined) return html`<slot>…</slot>`;
-    if (this.figure === "failed") return html`${text.factFailed}`;
-    return html`${factText(this.figure.value, this.figure.meta, text)}`;
+    if (this.figure === "failed") return html`<span>${text.factFailed}</span>`;
+    return html`<span>${factText(this.figure.value, this.figure.meta, text)}</span>`;
   }
 }
