@@ -46,7 +46,7 @@ test("a guess is compared with what happened, and the book's figures are uncover
   const question = reader.lab.locator("step-question");
   for (const field of await question.getByRole("textbox").all()) await field.fill("400");
   await question.getByRole("button", { name: "Run to the end" }).click();
-  await expect(question.getByRole("table")).toBeVisible();
+  await expect(question.getByRole("table")).toBeVisible({ timeout: 30_000 });
   await expect(question).toContainText("Not as you guessed");
   await expect(question.locator(".off").first()).toHaveText("400");
   await expect(reader.lab.locator("step-facts .book").filter({ hasText: "393" }).first()).toBeVisible();
@@ -57,7 +57,7 @@ test("a lost record says why in links, each of which jumps to its instant", asyn
   await reader.runsToTheEnd();
   await reader.cells("lost").first().click();
   const why = reader.lab.locator("step-why");
-  await expect(why.locator("h4")).toContainText("was reported ok and is in no log");
+  await expect(why.locator("h3")).toContainText("was reported ok and is in no log");
   const links = why.locator("li");
   await expect(why).toContainText("died unread");
   await expect(why).toContainText(/was killed|stopped reading/);
@@ -88,7 +88,7 @@ test("fields and bytes of a frame light each other up", async ({ page }) => {
   const reader = await Reader.opens(page);
   await reader.lab.locator("step-diagram .frame .tip").last().click({ force: true });
   const inspector = reader.lab.locator("step-inspector");
-  await expect(inspector.locator("h4")).toContainText("Produce");
+  await expect(inspector.locator("h3")).toContainText("Produce");
   const acks = inspector.locator(".field").filter({ has: page.locator(".name", { hasText: /^acks$/ }) });
   await acks.hover();
   const lit = inspector.locator(".byte.lit");
@@ -108,7 +108,7 @@ test("a log shows its segment file as bytes and fields", async ({ page }) => {
   await reader.runsToTheEnd();
   await reader.lab.locator("step-log").getByRole("button", { name: "file" }).click();
   const inspector = reader.lab.locator("step-inspector");
-  await expect(inspector.locator("h4")).toContainText("Segment file");
+  await expect(inspector.locator("h3")).toContainText("Segment file");
   const offsets = inspector.locator(".field").filter({ has: page.locator(".name", { hasText: /^base_offset$/ }) });
   await expect(offsets.locator(".value")).toHaveText(["0", "1", "2"]);
 });

@@ -36,7 +36,9 @@ export class Reader {
   static async opens(page: Page, address = "/book/en/acks.html", experiment?: string): Promise<Reader> {
     await page.goto(address);
     const reader = new Reader(page, experiment);
-    await reader.lab.locator(".caption time").waitFor();
+    const failure = reader.lab.getByRole("alert");
+    await reader.lab.locator(".caption time").or(failure).waitFor();
+    if (await failure.isVisible()) throw new Error(await failure.innerText());
     return reader;
   }
 

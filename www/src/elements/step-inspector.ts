@@ -127,11 +127,11 @@ export class StepInspector extends LitElement {
   override render(): TemplateResult {
     const { content, text } = this;
     if (!content)
-      return html`<h4>${text.inspector}</h4>
+      return html`<h3>${text.inspector}</h3>
         <p>${text.inspectorHelp}</p>`;
     const rest = content.bytes.length - this.pages * PAGE;
     return html`
-      <h4>${this.heading} · ${text.byteCount(content.bytes.length)}</h4>
+      <h3>${this.heading} · ${text.byteCount(content.bytes.length)}</h3>
       <div class="both" @pointerleave=${() => (this.lit = -1)}>
         <div
           class="fields"

@@ -43,7 +43,7 @@ export const labStyles = [
       grid-area: header;
       border-bottom: 1px solid var(--_line);
     }
-    h3 {
+    h2 {
       margin: 0;
       font: 600 16.5px/1.4 var(--_sans);
     }

@@ -258,7 +258,7 @@ export class StepLab extends LitElement implements PlaybackHost {
     return html`
       <section class="lab" lang=${language} aria-label=${text.labLabel(meta.title[language])} @keydown=${this.#keys}>
         <header>
-          <h3>${meta.title[language]}</h3>
+          <h2>${meta.title[language]}</h2>
           <p>${meta.summary[language]}</p>
         </header>
         ${

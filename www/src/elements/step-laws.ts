@@ -47,7 +47,7 @@ export class StepLaws extends LitElement {
     const { text } = this;
     const laws = this.metas.flatMap((meta, index) => (isLaw(meta) ? { meta, fact: this.facts[index] } : []));
     if (laws.length === 0) return nothing;
-    return html`<h4>${text.laws}</h4>
+    return html`<h3>${text.laws}</h3>
       <ul>
         ${laws.map(({ meta, fact }) => {
           const told = verdict(fact, this.ended, text);

@@ -47,7 +47,7 @@ export class StepLog extends LitElement {
         gap: 2px 10px;
         align-items: baseline;
       }
-      header h4 {
+      header h3 {
         flex: 1 1 auto;
       }
       header button {
@@ -167,12 +167,12 @@ export class StepLog extends LitElement {
     const { text, state } = this;
     const partition = this.meta.partitions[this.partition];
     const name = partition ? text.log(partition.topic, partition.partition) : "";
-    const cells = inLogOrder(this.records.filter((record) => record.partition === this.partition));
+    const cells = inLogOrder(this.records.filter((record) => this.#isHere(record)));
     const hidden = Math.max(0, cells.length - CELLS_MAX);
     const shown = cells.slice(hidden);
     return html`
       <header>
-        <h4>${name} · ${state.leader < 0 ? text.noLeader : laneName(this.meta, state.leader, text)}</h4>
+        <h3>${name} · ${state.leader < 0 ? text.noLeader : laneName(this.meta, state.leader, text)}</h3>
         <button
           class="link"
           title=${text.logFileHint}
@@ -205,6 +205,11 @@ export class StepLog extends LitElement {
         ${LEGEND.map((kind) => html`<li><i class="cell ${stateClass[kind]}"></i>${recordStateText(kind, text)}</li>`)}
       </ul>
     `;
+  }
+
+  /** A record that never got as far as a partition is shown with the first: it must be seen somewhere. */
+  #isHere(record: RecordCell): boolean {
+    return record.partition === this.partition || (record.partition < 0 && this.partition === 0);
   }
 
   #cell(cell: RecordCell, shown: RecordCell[]): TemplateResult {

@@ -96,7 +96,7 @@ export class StepProgram extends LitElement {
     const { program, text } = this;
     return html`
       <header>
-        <h4>${program.name}</h4>
+        <h3>${program.name}</h3>
         <div role="tablist" aria-label=${text.program(program.name)} @keydown=${this.#tabKeys}>
           ${this.#tab(false, text.programTab)} ${program.java.length > 0 ? this.#tab(true, text.javaTab) : nothing}
         </div>

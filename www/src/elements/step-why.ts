@@ -55,10 +55,10 @@ export class StepWhy extends LitElement {
   override render(): TemplateResult {
     const { text, record } = this;
     if (!record || this.links.length === 0)
-      return html`<h4>${text.why}</h4>
+      return html`<h3>${text.why}</h3>
         <p>${text.whyHelp}</p>`;
     return html`
-      <h4>${this.#title(record)}</h4>
+      <h3>${this.#title(record)}</h3>
       <ol>
         ${this.links.map(
           (link, index) =>

@@ -51,7 +51,7 @@ export const shared = css`
   *::before {
     box-sizing: border-box;
   }
-  h4 {
+  h3 {
     margin: 0;
     font: 600 12.5px/1.5 var(--_sans);
     color: var(--_soft);
