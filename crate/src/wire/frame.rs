@@ -7,6 +7,9 @@ pub const FRAME_BYTES_MAX: i32 = 104_857_600;
 
 const SIZE_BYTES: usize = 4;
 
+/// Room is made at once for a frame that comes in pieces, but no more than this on the word of a peer alone.
+const RESERVED_BYTES_MAX: usize = 1024 * 1024;
+
 /// The size in front of a frame is negative or above the limit: the stream cannot be read on, the connection must be
 /// closed (Kafka's `InvalidReceiveException`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +40,9 @@ impl FrameSplitter {
         } else if self.chunk.is_empty() {
             self.chunk = chunk;
         } else {
-            self.partial.reserve(self.chunk.len() + chunk.len());
+            let announced = self.chunk.first_chunk().map_or(0, |size| i32::from_be_bytes(*size).max(0) as usize);
+            let expected = announced.saturating_add(SIZE_BYTES).min(RESERVED_BYTES_MAX);
+            self.partial.reserve(expected.max(self.chunk.len() + chunk.len()));
             self.partial.extend_from_slice(&std::mem::take(&mut self.chunk));
             self.partial.extend_from_slice(&chunk);
         }

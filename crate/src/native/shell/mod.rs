@@ -11,6 +11,7 @@ mod clock;
 mod connection;
 mod handle;
 mod outbox;
+mod send_file;
 mod sockets;
 #[cfg(test)]
 mod tests;

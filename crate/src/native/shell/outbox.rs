@@ -1,14 +1,19 @@
 //! What waits to be sent on one connection: bytes and ranges of files, in order.
 
+use std::any::Any;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{self, IoSlice};
 
 use bytes::Buf;
 
 use crate::disk::{FileRange, Slice};
+use crate::native::file_disk::SharedFile;
 
-/// How much of a file range is read for one write; what the socket does not take is read again later.
-const FILE_READ_BYTES: usize = 256 * 1024;
+/// A longer range of a file goes to the socket without passing through this process. A shorter one is read and leaves
+/// in one write with the bytes before it, which costs less than a system call and a packet of its own. What the socket
+/// does not take is read again later.
+const FILE_READ_BYTES: usize = 32 * 1024;
 
 /// How many pieces go into one write; Linux takes 1024, and a response has two or three per partition.
 const SLICES_PER_WRITE: usize = 64;
@@ -27,6 +32,13 @@ impl SendScratch {
         range.source.read_at(range.position, into).map_err(|error| io::Error::other(format!("{error:?}")))?;
         Ok(into)
     }
+}
+
+/// A socket that does not block: both calls take what there is room for, or say `WouldBlock`.
+pub trait Sink {
+    fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
+    /// Sends `len` bytes of a file from `position` on; 0 if the file ends there.
+    fn send_file(&mut self, file: &File, position: u64, len: u64) -> io::Result<usize>;
 }
 
 #[derive(Debug, Default)]
@@ -68,15 +80,15 @@ impl Outbox {
         self.unsent = 0;
     }
 
-    /// Writes until all is sent or `write` says `WouldBlock`, which is no error here. Any other error ends the
+    /// Writes until all is sent or the sink says `WouldBlock`, which is no error here. Any other error ends the
     /// connection, one of a file too: the frame's length is promised already.
-    pub fn write_to(
-        &mut self,
-        scratch: &mut SendScratch,
-        mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
-    ) -> io::Result<()> {
-        while !self.chunks.is_empty() {
-            let written = match self.gather_and_write(scratch, &mut write) {
+    pub fn write_to(&mut self, scratch: &mut SendScratch, sink: &mut impl Sink) -> io::Result<()> {
+        while let Some(front) = self.chunks.front() {
+            let written = match uncopied(front) {
+                Some((file, range)) => sink.send_file(file, range.position, range.len),
+                None => self.gather_and_write(scratch, sink),
+            };
+            let written = match written {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -88,15 +100,12 @@ impl Outbox {
         Ok(())
     }
 
-    /// One write: the leading byte chunks and at most one file range.
-    fn gather_and_write(
-        &self,
-        scratch: &mut SendScratch,
-        write: &mut impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
-    ) -> io::Result<usize> {
+    /// One write: the leading byte chunks and at most one file range that is to be copied.
+    fn gather_and_write(&self, scratch: &mut SendScratch, sink: &mut impl Sink) -> io::Result<usize> {
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
         let mut count = 0;
-        for (slot, chunk) in slices.iter_mut().zip(&self.chunks) {
+        let copied = self.chunks.iter().take_while(|chunk| uncopied(chunk).is_none());
+        for (slot, chunk) in slices.iter_mut().zip(copied) {
             count += 1;
             match chunk {
                 Slice::Bytes(bytes) => *slot = IoSlice::new(bytes),
@@ -106,7 +115,7 @@ impl Outbox {
                 }
             }
         }
-        write(&slices[..count])
+        sink.write(&slices[..count])
     }
 
     fn advance(&mut self, written: usize) {
@@ -138,14 +147,27 @@ impl Outbox {
     }
 }
 
+/// The file behind a chunk that the kernel is to copy.
+fn uncopied(chunk: &Slice) -> Option<(&File, &FileRange)> {
+    match chunk {
+        Slice::File(range) if range.len > FILE_READ_BYTES as u64 => {
+            let source: &dyn Any = &*range.source;
+            source.downcast_ref::<SharedFile>().map(|shared| (shared.file(), range))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
     use std::sync::Arc;
 
     use bytes::Bytes;
 
     use super::*;
-    use crate::disk::{DiskError, RangeSource};
+    use crate::disk::{Disk, DiskError, RangeSource};
+    use crate::native::file_disk::FileDisk;
 
     /// A file whose byte at position p is p modulo 251.
     #[derive(Debug)]
@@ -160,10 +182,40 @@ mod tests {
         }
     }
 
+    /// Keeps what it gets, so much at a time, until it is full.
+    struct Taking {
+        at_a_time: usize,
+        room: usize,
+        taken: Vec<u8>,
+        calls_for_files: u32,
+    }
+
+    impl Taking {
+        fn new(at_a_time: usize, room: usize) -> Taking {
+            Taking { at_a_time, room, taken: Vec::new(), calls_for_files: 0 }
+        }
+    }
+
+    impl Sink for Taking {
+        fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+            let mut all: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+            all.truncate(self.at_a_time.min(self.room - self.taken.len()));
+            self.taken.extend_from_slice(&all);
+            if all.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(all.len()) }
+        }
+
+        fn send_file(&mut self, file: &File, position: u64, len: u64) -> io::Result<usize> {
+            self.calls_for_files += 1;
+            let mut bytes = vec![0; len as usize];
+            file.read_exact_at(&mut bytes, position)?;
+            self.write(&[IoSlice::new(&bytes)])
+        }
+    }
+
     #[test]
     fn bytes_and_file_ranges_leave_in_order_whatever_the_socket_takes_at_a_time() {
         let file_len = FILE_READ_BYTES as u64 + 1000;
-        for taken_at_a_time in [7777, FILE_READ_BYTES, usize::MAX] {
+        for at_a_time in [7777, FILE_READ_BYTES, usize::MAX] {
             let mut outbox = Outbox::default();
             outbox.push(vec![
                 Slice::Bytes(Bytes::from_static(b"head")),
@@ -171,35 +223,42 @@ mod tests {
                 Slice::Bytes(Bytes::new()),
                 Slice::Bytes(Bytes::from_static(b"tail")),
             ]);
-            let mut sent = Vec::new();
-            outbox
-                .write_to(&mut SendScratch::default(), |slices| {
-                    let all: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
-                    let taken = all.len().min(taken_at_a_time);
-                    sent.extend_from_slice(&all[..taken]);
-                    Ok(taken)
-                })
-                .unwrap();
+            let mut sink = Taking::new(at_a_time, usize::MAX);
+            outbox.write_to(&mut SendScratch::default(), &mut sink).unwrap();
             let mut expected = b"head".to_vec();
             expected.extend((0..file_len).map(|i| ((5 + i) % 251) as u8));
             expected.extend_from_slice(b"tail");
-            assert!(sent == expected, "{taken_at_a_time} at a time");
+            assert!(sink.taken == expected, "{at_a_time} at a time");
             assert_eq!((outbox.sent(), outbox.unsent()), (expected.len() as u64, 0));
         }
+    }
+
+    #[test]
+    fn long_ranges_of_a_disks_file_are_left_to_the_kernel_and_short_ones_join_the_bytes_before_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut disk = FileDisk::open(directory.path()).unwrap();
+        let file = disk.open("f", true).unwrap();
+        let content: Vec<u8> = (0..100_000u32).map(|i| (i % 251) as u8).collect();
+        disk.append(file, &[&content]).unwrap();
+        let mut outbox = Outbox::default();
+        outbox.push(vec![
+            Slice::Bytes(Bytes::from_static(b"head")),
+            disk.slice(file, 0, 90_000).unwrap(),
+            Slice::Bytes(Bytes::from_static(b"middle")),
+            disk.slice(file, 7, 1000).unwrap(),
+        ]);
+        let mut sink = Taking::new(usize::MAX, usize::MAX);
+        outbox.write_to(&mut SendScratch::default(), &mut sink).unwrap();
+        let expected = [b"head", &content[..90_000], b"middle", &content[7..1007]].concat();
+        assert!(sink.taken == expected);
+        assert_eq!(sink.calls_for_files, 1);
     }
 
     #[test]
     fn a_full_socket_leaves_the_rest_for_later() {
         let mut outbox = Outbox::default();
         outbox.push(vec![Slice::Bytes(Bytes::from_static(b"abcdef"))]);
-        let mut room = 4;
-        outbox
-            .write_to(&mut SendScratch::default(), |slices| {
-                let taken = slices[0].len().min(room);
-                room -= taken;
-                if taken == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(taken) }
-            })
-            .unwrap();
+        outbox.write_to(&mut SendScratch::default(), &mut Taking::new(usize::MAX, 4)).unwrap();
         assert_eq!((outbox.sent(), outbox.unsent()), (4, 2));
     }
 }

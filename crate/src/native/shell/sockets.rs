@@ -198,8 +198,7 @@ impl Writer {
     }
 
     fn flush<N>(&self, core: &mut Core<N>) -> Result<(), CloseReason> {
-        let written =
-            self.outbox.borrow_mut().write_to(&mut core.scratch, |slices| self.half.try_write_vectored(slices));
+        let written = self.outbox.borrow_mut().write_to(&mut core.scratch, &mut &self.half);
         written.map_err(|_| CloseReason::Reset)
     }
 }
