@@ -1,7 +1,7 @@
 // `npm run bench`: DESIGN's budgets, measured. Prints ratios beside Apache Kafka 4.3.0; nothing here can fail a test.
 //   --runs N      alternated runs of each broker (5)
 //   --records N   records a run (1000000)
-//   --only native|page
+//   --only engine|native|page
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import * as install from "../install.mjs";
@@ -19,13 +19,19 @@ const build = (...command) => {
   if (spawnSync(command[0], command.slice(1), { cwd: install.root, stdio: "inherit" }).status !== 0) process.exit(1);
 };
 
+const wants = (what) => values.only === undefined || values.only === what;
 const rows = [];
-if (values.only !== "native") {
+if (wants("page")) {
   build("node", "www/build.mjs");
   const { pageRows } = await import("./page.mjs");
   rows.push(...(await pageRows()));
 }
-if (values.only !== "page") {
+if (wants("engine")) {
+  build("cargo", "build", "--release", "--example", "engine-speed");
+  const { engineRows } = await import("./engine.mjs");
+  rows.push(...engineRows());
+}
+if (wants("native")) {
   install.java();
   build("cargo", "build", "--release", "--bin", "steplog");
   const { nativeRows } = await import("./native.mjs");
