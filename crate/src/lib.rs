@@ -18,15 +18,21 @@ pub mod log;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod node;
-/// Ordered maps and sets: a broker's may be large; the page's are small, and so is their code.
-#[cfg(target_arch = "wasm32")]
-pub use sorted as ordered;
-#[cfg(not(target_arch = "wasm32"))]
-pub use std::collections as ordered;
 pub mod record;
 pub mod sim;
+pub mod small_crc32c;
 pub mod sorted;
 pub mod view;
 #[cfg(target_arch = "wasm32")]
 pub mod web;
 pub mod wire;
+
+// What the page has in few bytes, and a broker in a way that stays fast when there is much of it.
+#[cfg(not(target_arch = "wasm32"))]
+pub use crc32c as checksum;
+#[cfg(target_arch = "wasm32")]
+pub use small_crc32c as checksum;
+#[cfg(target_arch = "wasm32")]
+pub use sorted as ordered;
+#[cfg(not(target_arch = "wasm32"))]
+pub use std::collections as ordered;

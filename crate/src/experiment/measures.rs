@@ -152,7 +152,7 @@ fn batch_field(bytes: &Bytes, field: BatchField) -> Option<i64> {
             for range in DIFFERS_BY_RUN {
                 rest.get_mut(range)?.fill(0);
             }
-            crc32c::crc32c(&rest).into()
+            crate::checksum::crc32c(&rest).into()
         }
     })
 }

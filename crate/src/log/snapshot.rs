@@ -125,7 +125,7 @@ fn encode(producers: &ProducerStates) -> Vec<u8> {
         out.extend_from_slice(&state.coordinator_epoch.to_be_bytes());
         out.extend_from_slice(&state.current_txn_first_offset.unwrap_or(-1).to_be_bytes());
     }
-    let crc = crc32c::crc32c(&out[ENTRIES_OFFSET..]);
+    let crc = crate::checksum::crc32c(&out[ENTRIES_OFFSET..]);
     out[CRC_OFFSET..ENTRIES_OFFSET].copy_from_slice(&crc.to_be_bytes());
     out
 }
@@ -135,7 +135,7 @@ fn decode(bytes: &[u8]) -> Option<Vec<(i64, ProducerState)>> {
     let crc = u32::from_be_bytes(field(header, CRC_OFFSET)?);
     let count = i32::from_be_bytes(field(header, ENTRIES_OFFSET)?);
     let as_written = i16::from_be_bytes(field(header, 0)?) == VERSION
-        && crc32c::crc32c(bytes.get(ENTRIES_OFFSET..)?) == crc
+        && crate::checksum::crc32c(bytes.get(ENTRIES_OFFSET..)?) == crc
         && i64::from(count) * ENTRY_BYTES as i64 == entries.len() as i64;
     if !as_written {
         return None;

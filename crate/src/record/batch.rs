@@ -194,7 +194,7 @@ impl<T: AsRef<[u8]>> Batch<T> {
 
     /// Whether the bytes are as they were written.
     pub fn is_crc_valid(&self) -> bool {
-        crc32c::crc32c(self.0.as_ref().get(ATTRIBUTES_OFFSET..).unwrap_or_default()) == self.crc()
+        crate::checksum::crc32c(self.0.as_ref().get(ATTRIBUTES_OFFSET..).unwrap_or_default()) == self.crc()
     }
 
     /// The records, one after the other.
@@ -233,7 +233,10 @@ impl<T: AsRef<[u8]>> Batch<T> {
             let bit = if timestamp_type == TimestampType::LogAppendTime { TIMESTAMP_TYPE_MASK } else { 0 };
             put(&mut header, ATTRIBUTES_OFFSET, ((self.attributes() & !TIMESTAMP_TYPE_MASK) | bit).to_be_bytes());
             put(&mut header, MAX_TIMESTAMP_OFFSET, max_timestamp.to_be_bytes());
-            let crc = crc32c::crc32c_append(crc32c::crc32c(&header[ATTRIBUTES_OFFSET..]), self.packed_records());
+            let crc = crate::checksum::crc32c_append(
+                crate::checksum::crc32c(&header[ATTRIBUTES_OFFSET..]),
+                self.packed_records(),
+            );
             put(&mut header, CRC_OFFSET, crc.to_be_bytes());
         }
         header
@@ -313,7 +316,7 @@ pub fn add_to_sequence(sequence: i32, increment: i32) -> i32 {
 }
 
 fn put_crc(batch: &mut [u8]) {
-    let crc = crc32c::crc32c(&batch[ATTRIBUTES_OFFSET..]);
+    let crc = crate::checksum::crc32c(&batch[ATTRIBUTES_OFFSET..]);
     put(batch, CRC_OFFSET, crc.to_be_bytes());
 }
 
