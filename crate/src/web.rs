@@ -10,6 +10,7 @@ use wasm_bindgen::prelude::*;
 use crate::experiment::expression::{Expr, Value};
 use crate::experiment::program::Program;
 use crate::experiment::{Client, Expected, Experiment, Fact, FactKind, Text};
+use crate::ordered::BTreeSet;
 use crate::sim::TraceHash;
 use crate::view::{StepKind, Viewer};
 use crate::wire::ApiKey;
@@ -344,9 +345,7 @@ struct OutageMeta {
 impl<'a> Meta<'a> {
     fn of(viewer: &'a Viewer, experiment_hash: &'a str) -> Meta<'a> {
         let (experiment, story) = (viewer.experiment(), viewer.story());
-        let mut apis: Vec<i16> = story.frames.iter().map(|frame| frame.api_key).filter(|key| *key >= 0).collect();
-        apis.sort_unstable();
-        apis.dedup();
+        let apis: BTreeSet<i16> = story.frames.iter().map(|frame| frame.api_key).filter(|key| *key >= 0).collect();
         let mut moments = story.moments();
         moments.dedup();
         Meta {

@@ -39,10 +39,8 @@ impl Broker {
         };
         let asked: &[MetadataRequestTopic] = body.topics.as_deref().unwrap_or_default();
         let response = if all {
-            let topics = self.image.topics.values().map(|topic| self.topic_metadata(topic, request));
-            let mut topics: Vec<MetadataResponseTopic> = topics.collect();
-            topics.sort_by(|left, right| left.name.cmp(&right.name));
-            self.metadata_response(topics, request.listener)
+            let topics = self.image.topics_by_name().map(|topic| self.topic_metadata(topic, request));
+            self.metadata_response(topics.collect(), request.listener)
         } else if let Some(error) = invalid_topics(asked, version) {
             error
         } else {

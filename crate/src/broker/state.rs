@@ -84,16 +84,13 @@ impl ServerState {
     }
 
     pub(super) fn of(disk: &dyn Disk, broker: &Broker, controller: Option<&Controller>) -> ServerState {
-        let mut topics: Vec<TopicState> =
-            broker.image.topics.values().map(|topic| TopicState::of(disk, broker, topic)).collect();
-        topics.sort_by(|left, right| left.name.cmp(&right.name));
         ServerState {
             node_id: broker.config.node_id,
             serving: broker.lifecycle.stage == LifeStage::Serving,
             broker_epoch: broker.lifecycle.broker_epoch,
             metadata_end_offset: controller.map_or(broker.image.end_offset, Controller::end_offset),
             metadata_committed: controller.map_or(broker.image.end_offset, Controller::high_watermark),
-            topics,
+            topics: broker.image.topics_by_name().map(|topic| TopicState::of(disk, broker, topic)).collect(),
         }
     }
 }

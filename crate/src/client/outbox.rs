@@ -23,10 +23,8 @@ impl<'a> Outbox<'a> {
     }
 
     pub fn emit(&mut self, earlier: &[EventId], kind: EffectKind) {
-        let mut earlier: Vec<EventId> = earlier.iter().copied().filter(|event| *event != self.at.event).collect();
-        earlier.sort_unstable();
-        earlier.dedup();
-        self.out.push(Effect { because: Causes { now: self.at.event, earlier }, kind });
+        let because = Causes::new(self.at.event, earlier.iter().copied());
+        self.out.push(Effect { because, kind });
     }
 
     pub fn note(&mut self, earlier: &[EventId], note: Note) {

@@ -1,10 +1,10 @@
 //! Registration, heartbeats and fencing of brokers (`ClusterControlManager`, `BrokerHeartbeatManager`).
 
 use crate::node::{Duration, Instant};
-use crate::ordered::BTreeMap;
-use crate::wire::ErrorCode;
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::messages::broker_lifecycle::{BrokerHeartbeatRequest, BrokerRegistrationRequest};
 use crate::wire::messages::metadata_records::{BrokerEndpoint, BrokerFeature, RegisterBrokerRecord};
+use crate::wire::{ErrorCode, Uuid};
 
 use super::image::MetadataImage;
 
@@ -89,9 +89,8 @@ pub fn check_registration(
     if request.is_migrating_zk_broker {
         return Err(ErrorCode::BROKER_ID_NOT_REGISTERED);
     }
-    let mut log_dirs = request.log_dirs.clone();
-    log_dirs.sort_unstable();
-    let duplicate = log_dirs.windows(2).any(|pair| pair.first() == pair.last());
+    let log_dirs: BTreeSet<Uuid> = request.log_dirs.iter().copied().collect();
+    let duplicate = log_dirs.len() < request.log_dirs.len();
     if log_dirs.is_empty() || log_dirs.iter().any(|dir| dir.is_zero()) || duplicate {
         return Err(ErrorCode::INVALID_REGISTRATION);
     }

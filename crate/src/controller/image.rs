@@ -156,6 +156,10 @@ impl MetadataImage {
         self.topics.get(self.topic_ids.get(name)?).map(Arc::as_ref)
     }
 
+    pub fn topics_by_name(&self) -> impl Iterator<Item = &TopicImage> {
+        self.topic_ids.values().filter_map(|id| self.topics.get(id).map(Arc::as_ref))
+    }
+
     pub fn topic_by_id(&self, id: Uuid) -> Option<&TopicImage> {
         self.topics.get(&id).map(Arc::as_ref)
     }

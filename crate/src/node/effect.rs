@@ -12,6 +12,22 @@ pub struct Causes {
     pub earlier: Vec<EventId>,
 }
 
+impl Causes {
+    /// Of `earlier`, each counts once, and `now` not at all.
+    pub fn new(now: EventId, earlier: impl IntoIterator<Item = EventId>) -> Causes {
+        let mut causes = Causes::from(now);
+        for event in earlier {
+            // There are few, so that this is as fast as sorting, at a tenth of its code.
+            if event != now
+                && let Err(at) = causes.earlier.binary_search(&event)
+            {
+                causes.earlier.insert(at, event);
+            }
+        }
+        causes
+    }
+}
+
 impl From<EventId> for Causes {
     fn from(now: EventId) -> Causes {
         Causes { now, earlier: Vec::new() }

@@ -20,12 +20,8 @@ impl<'a> Outbox<'a> {
 
     /// The same outbox for effects that also had to wait for `earlier` events.
     pub fn because(&mut self, earlier: impl IntoIterator<Item = EventId>) -> Outbox<'_> {
-        let mut causes = self.earlier.clone();
-        causes.extend(earlier);
-        causes.retain(|event| *event != self.at.event);
-        causes.sort_unstable();
-        causes.dedup();
-        Outbox { at: self.at, earlier: causes, effects: self.effects }
+        let Causes { earlier, .. } = Causes::new(self.at.event, self.earlier.iter().copied().chain(earlier));
+        Outbox { at: self.at, earlier, effects: self.effects }
     }
 
     pub fn emit(&mut self, kind: EffectKind) {

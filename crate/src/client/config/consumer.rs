@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use super::{CONNECTIONS_MAX_IDLE_MS, ConfigError, ConnectionConfig, KnownKey, no_effect};
 use crate::node::Exception;
-use crate::ordered::BTreeMap;
+use crate::ordered::{BTreeMap, BTreeSet};
 
 /// auto.offset.reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,13 +91,11 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ConsumerConfig, Vec<KnownKe
             .flatten()
             .collect::<Vec<_>>();
     check_group(&protocol, &group_keys)?;
-    let (mut no_effect, mut known) = keys.finish(&[no_effect::BOTH, no_effect::CONSUMER])?;
+    let (no_effect, mut known) = keys.finish(&[no_effect::BOTH, no_effect::CONSUMER])?;
     for key in &mut known {
         key.acts &= !GROUP_KEYS.contains(&key.name);
     }
-    no_effect.extend(group_keys);
-    no_effect.sort_unstable();
-    config.no_effect = no_effect;
+    config.no_effect = no_effect.into_iter().chain(group_keys).collect::<BTreeSet<_>>().into_iter().collect();
     let wrapped = |class: &'static str, message: &str| {
         Err(ConfigError::construction("consumer", Exception { class, message: message.to_owned() }))
     };

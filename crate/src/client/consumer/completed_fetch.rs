@@ -40,10 +40,15 @@ impl CompletedFetch {
         error: ErrorCode,
         fetch_offset: i64,
         records: Bytes,
-        mut aborted: Vec<AbortedTransaction>,
+        given: Vec<AbortedTransaction>,
         causes: [EventId; 2],
     ) -> CompletedFetch {
-        aborted.sort_by_key(|transaction| std::cmp::Reverse(transaction.first_offset));
+        // The last is the next. Brokers give them in ascending order, so that each goes to the end here.
+        let mut aborted: Vec<AbortedTransaction> = Vec::with_capacity(given.len());
+        for transaction in given.into_iter().rev() {
+            let at = aborted.partition_point(|known| known.first_offset > transaction.first_offset);
+            aborted.insert(at, transaction);
+        }
         CompletedFetch {
             partition,
             error,

@@ -1,5 +1,7 @@
 //! The arrows of the diagram: Kafka's frames, and how connections came and went.
 
+use std::collections::BinaryHeap;
+
 use bytes::Bytes;
 
 use super::{Story, Telling};
@@ -66,8 +68,10 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
     let mut rows: Vec<FrameRow> =
         frames.filter_map(|(index, frame)| telling.row(frame, story.end, carries.get(&index).copied())).collect();
     rows.extend(telling.control_rows());
-    rows.sort_by_key(|row| (row.sent, row.event, row.end));
-    story.frames = rows;
+    // By a heap, whose code is a fifth of a sort's.
+    let keys = rows.iter().enumerate().map(|(index, row)| (row.sent, row.event, row.end, index));
+    let order = keys.collect::<BinaryHeap<_>>().into_sorted_vec();
+    story.frames = order.into_iter().filter_map(|(.., index)| rows.get(index).copied()).collect();
 }
 
 impl Telling<'_> {

@@ -14,6 +14,8 @@ pub use marks::{Mark, MarkKind};
 pub use records::{RecordState, RecordStory};
 pub use steps::StepKind;
 
+use std::collections::BinaryHeap;
+
 use crate::experiment::{ADMIN, Experiment, Lab};
 use crate::node::Instant;
 use crate::ordered::BTreeMap;
@@ -153,7 +155,7 @@ impl Story {
         let marks = self.marks.iter().filter(|mark| shown(mark.background));
         let mut beats: Vec<i64> = frames.flat_map(|frame| [frame.sent, frame.end]).collect();
         beats.extend(marks.map(|mark| mark.at));
-        beats.sort_unstable();
+        let mut beats = BinaryHeap::from(beats).into_sorted_vec();
         beats.dedup();
         beats
     }
