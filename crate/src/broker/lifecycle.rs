@@ -141,21 +141,21 @@ impl Broker {
     ) -> Result<(), crate::log::LogError> {
         let Some(call) = self.calls.remove(&response.correlation_id) else { return Ok(()) };
         let mut cx = cx.because([response.cause]);
-        match (call, response.message) {
+        match (call, &*response.message) {
             (ControllerCall::Registration, ControllerResponse::BrokerRegistration(body)) => {
-                self.registered(&mut cx, &body)?;
+                self.registered(&mut cx, body)?;
             }
             (ControllerCall::Heartbeat, ControllerResponse::BrokerHeartbeat(body)) => {
-                self.heartbeat_answered(&mut cx, &body);
+                self.heartbeat_answered(&mut cx, body);
             }
             (ControllerCall::CreateTopics(request), ControllerResponse::CreateTopics(body)) => {
-                self.topics_created(&mut cx, request, &body);
+                self.topics_created(&mut cx, request, body);
             }
             (ControllerCall::AutoCreate { topic }, ControllerResponse::CreateTopics(_)) => {
                 self.auto_creating.remove(&topic);
             }
             (ControllerCall::ProducerIds, ControllerResponse::AllocateProducerIds(body)) => {
-                self.producer_ids_allocated(&body);
+                self.producer_ids_allocated(body);
             }
             // Whatever it says, the records tell what the partition is now.
             (ControllerCall::AlterPartition, ControllerResponse::AlterPartition(_)) => {}

@@ -120,19 +120,19 @@ impl Controller {
     ) -> Result<Committed, QuorumError> {
         let now = outbox.at().now;
         let InFlight { correlation_id, cause, message } = request;
-        let decision = match message {
-            ControllerRequest::BrokerRegistration(request) => self.register_broker(&request, now.mono),
-            ControllerRequest::BrokerHeartbeat(request) => self.heartbeat(&request, now.mono),
+        let decision = match &*message {
+            ControllerRequest::BrokerRegistration(request) => self.register_broker(request, now.mono),
+            ControllerRequest::BrokerHeartbeat(request) => self.heartbeat(request, now.mono),
             ControllerRequest::CreateTopics(request) => {
                 let mut creation = TopicCreation { image: &self.image, config: &self.config, rng: &mut self.rng };
-                let created = creation.create(&request);
+                let created = creation.create(request);
                 Decision { response: ControllerResponse::CreateTopics(created.response), records: created.records }
             }
-            ControllerRequest::AllocateProducerIds(request) => self.allocate_producer_ids(&request),
-            ControllerRequest::AlterPartition(request) => self.alter_partition(&request),
+            ControllerRequest::AllocateProducerIds(request) => self.allocate_producer_ids(request),
+            ControllerRequest::AlterPartition(request) => self.alter_partition(request),
         };
         self.append(disk, decision.records, now.wall_ms)?;
-        let answer = InFlight { correlation_id, cause, message: decision.response };
+        let answer = InFlight { correlation_id, cause, message: Arc::new(decision.response) };
         self.waiting.push_back(Waiting { end_offset: self.log.end_offset(), answer });
         self.log.request_flush(outbox);
         Ok(self.take_committed())
@@ -205,8 +205,8 @@ impl Controller {
         let records = self.uncommitted.partition_point(|(offset, _)| *offset < high_watermark);
         let answers = self.waiting.partition_point(|waiting| waiting.end_offset <= high_watermark);
         Committed {
-            records: self.uncommitted.drain(..records).collect(),
-            answers: self.waiting.drain(..answers).map(|waiting| waiting.answer).collect(),
+            records: (0..records).filter_map(|_| self.uncommitted.pop_front()).collect(),
+            answers: (0..answers).filter_map(|_| self.waiting.pop_front()).map(|waiting| waiting.answer).collect(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! either side, since both see only requests and responses matched by correlation id.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::node::EventId;
 use crate::wire::messages::alter_partition::{AlterPartitionRequest, AlterPartitionResponse};
@@ -37,7 +38,8 @@ pub enum ControllerResponse {
 pub struct InFlight<T> {
     pub correlation_id: i32,
     pub cause: EventId,
-    pub message: T,
+    /// Shared, so that a clone of the node costs nothing for it.
+    pub message: Arc<T>,
 }
 
 /// The channel of one broker to the active controller, both ways in order.
@@ -53,7 +55,7 @@ impl ControllerChannel {
     pub fn send(&mut self, request: ControllerRequest, cause: EventId) -> i32 {
         let correlation_id = self.next_correlation_id;
         self.next_correlation_id = self.next_correlation_id.wrapping_add(1);
-        self.requests.push_back(InFlight { correlation_id, cause, message: request });
+        self.requests.push_back(InFlight { correlation_id, cause, message: Arc::new(request) });
         correlation_id
     }
 

@@ -1,5 +1,7 @@
 //! What links do: handshakes, arrivals, reads, resets, and bytes that get lost.
 
+use std::mem;
+
 use super::Machine;
 use super::link::{Connection, End, conn_of, split};
 use super::process::{ProcessId, ProcessState, link_rng};
@@ -237,7 +239,8 @@ impl<M: Machine> World<M> {
     fn discard_unsent(&mut self, connection: u64, side: usize, why: LostWhy, cause: Cause) {
         let Some(link) = self.connections.get_mut(&connection) else { return };
         let pipe = &mut link.pipes[side];
-        let lost: Vec<_> = pipe.unsent.drain(..).chain(pipe.waiting.drain(..)).filter(|write| !write.fin).collect();
+        let unsent = [mem::take(&mut pipe.unsent), mem::take(&mut pipe.waiting)].into_iter().flatten();
+        let lost: Vec<_> = unsent.filter(|write| !write.fin).collect();
         for write in lost {
             self.lose(conn_of(connection, 1 - side), write.cause, write.len(), LostIn::SendBuffer, why, cause);
         }
@@ -247,7 +250,7 @@ impl<M: Machine> World<M> {
     pub(super) fn discard_unread(&mut self, connection: u64, side: usize, why: LostWhy, cause: Cause) {
         let Some(link) = self.connections.get_mut(&connection) else { return };
         let pipe = &mut link.pipes[side];
-        let lost: Vec<_> = pipe.unread.drain(..).collect();
+        let lost = Vec::from(mem::take(&mut pipe.unread));
         for write in &lost {
             pipe.read(write.len());
         }
