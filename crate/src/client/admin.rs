@@ -6,7 +6,7 @@
 use super::config::AdminConfig;
 use super::exceptions;
 use super::metadata::Metadata;
-use super::network::{Completion, Network, Outcome, Sent};
+use super::network::{Completion, Network, Outcome, Request, Sent};
 use super::outbox::Outbox;
 use crate::node::{CallId, Command, EventId, Exception, Input, NewTopic, Reply, Rng};
 use crate::wire;
@@ -32,7 +32,7 @@ struct Call {
 #[derive(Debug, Clone)]
 pub(super) struct Admin {
     config: AdminConfig,
-    network: Network<CallId>,
+    network: Network,
     calls: Vec<Call>,
     look_ms: Option<i64>,
     closed: bool,
@@ -133,7 +133,7 @@ impl Admin {
             let build = |_| CreateTopicsRequest { topics, timeout_ms, ..Default::default() };
             let earlier = [call.called_by];
             let sent = Sent { earlier: &earlier, ..Sent::to(node) };
-            let is_sent = self.network.send(sent, call.call, build, outbox).is_ok();
+            let is_sent = self.network.send(sent, Request::CreateTopics(call.call), build, outbox).is_ok();
             if let Some(call) = self.calls.get_mut(at) {
                 call.asked = is_sent;
                 call.not_before_ms = now_ms.saturating_add(self.config.connection.retry_backoff_ms);
@@ -143,8 +143,9 @@ impl Admin {
         acted
     }
 
-    fn complete(&mut self, done: Completion<CallId>, outbox: &mut Outbox<'_>) {
-        let Some(at) = self.calls.iter().position(|call| call.call == done.purpose) else { return };
+    fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+        let Request::CreateTopics(asked) = done.request else { return };
+        let Some(at) = self.calls.iter().position(|call| call.call == asked) else { return };
         let response = match &done.outcome {
             Outcome::Response(frame) => wire::decode_response::<CreateTopicsResponse>(frame, done.version).ok(),
             _ => None,
@@ -170,7 +171,7 @@ impl Admin {
             }
         };
         self.calls.remove(at);
-        outbox.reply(&earlier, done.purpose, reply);
+        outbox.reply(&earlier, asked, reply);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::backoff::ExponentialBackoff;
+use super::network::Purpose;
 use crate::node::{Address, ConnId, ConnectToken, EventId, Rng};
 use crate::wire::frame::FrameSplitter;
 
@@ -18,7 +19,7 @@ pub(super) enum State {
 
 /// A request that was sent and whose answer, or with acks=0 whose writing, is awaited.
 #[derive(Debug, Clone)]
-pub(super) struct InFlight<T> {
+pub(super) struct InFlight {
     pub correlation_id: i32,
     pub version: i16,
     pub sent_ms: i64,
@@ -27,13 +28,13 @@ pub(super) struct InFlight<T> {
     pub ends_at: u64,
     pub written: bool,
     pub expects_response: bool,
-    pub purpose: T,
+    pub purpose: Purpose,
     /// The event in which it was sent.
     pub sent_by: EventId,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Connection<T> {
+pub(super) struct Connection {
     pub state: State,
     pub address: Address,
     pub last_attempt_ms: i64,
@@ -43,7 +44,7 @@ pub(super) struct Connection<T> {
     pub setup_timeout_ms: i64,
     pub throttled_until_ms: i64,
     pub last_used_ms: i64,
-    pub in_flight: VecDeque<InFlight<T>>,
+    pub in_flight: VecDeque<InFlight>,
     pub received: FrameSplitter,
     pub bytes_sent: u64,
     /// API key, lowest and highest version that the node serves.
@@ -59,8 +60,8 @@ pub(super) struct Backoffs {
     pub setup: ExponentialBackoff,
 }
 
-impl<T> Connection<T> {
-    pub fn new(address: Address, now_ms: i64, backoffs: &Backoffs, rng: &mut Rng) -> Connection<T> {
+impl Connection {
+    pub fn new(address: Address, now_ms: i64, backoffs: &Backoffs, rng: &mut Rng) -> Connection {
         Connection {
             state: State::Disconnected,
             address,

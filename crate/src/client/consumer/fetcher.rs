@@ -107,7 +107,7 @@ impl Consumer {
         is_sent
     }
 
-    pub(super) fn fetch_answered(&mut self, done: Completion<Request>, outbox: &mut Outbox<'_>) {
+    pub(super) fn fetch_answered(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
         self.fetching.remove(&done.node);
         let Outcome::Response(frame) = done.outcome else {
             if let Some(session) = self.sessions.get_mut(&done.node) {

@@ -13,25 +13,19 @@ mod subscription;
 use std::collections::VecDeque;
 
 use self::completed_fetch::CompletedFetch;
-use self::offsets::{EndOffsetsCall, Lookup};
+use self::offsets::EndOffsetsCall;
+pub(super) use self::offsets::Lookup;
 use self::session::FetchSession;
 use self::subscription::{EARLIEST_TIMESTAMP, FetchState, LATEST_TIMESTAMP, Position, Subscription};
 use super::config::ConsumerConfig;
 use super::metadata::Metadata;
-use super::network::{Completion, Network};
+use super::network::{Completion, Network, Request};
 use super::outbox::Outbox;
 use crate::node::{CallId, Command, EventId, Exception, Input, Note, Reply, Rng, SeekTo, TopicPartition};
 use crate::ordered::{BTreeMap, BTreeSet};
 
 /// Kafka's consumers allow many: each waits for its answer anyway.
 const MAX_IN_FLIGHT: i32 = 100;
-
-/// What a request was for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Request {
-    Fetch,
-    ListOffsets { lookup: Lookup, partitions: Vec<(TopicPartition, i64)> },
-}
 
 /// A `poll()` that has not returned.
 #[derive(Debug, Clone)]
@@ -53,7 +47,7 @@ struct PartitionsFor {
 #[derive(Debug, Clone)]
 pub(super) struct Consumer {
     config: ConsumerConfig,
-    network: Network<Request>,
+    network: Network,
     subscription: Subscription,
     sessions: BTreeMap<i32, FetchSession>,
     /// Nodes with a fetch in flight.
@@ -214,10 +208,11 @@ impl Consumer {
         outbox.reply(&[], call, Reply::Done);
     }
 
-    fn complete(&mut self, done: Completion<Request>, outbox: &mut Outbox<'_>) {
-        match done.purpose.clone() {
+    fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+        match done.request.clone() {
             Request::Fetch => self.fetch_answered(done, outbox),
             Request::ListOffsets { lookup, partitions } => self.offsets_answered(lookup, partitions, done, outbox),
+            Request::Produce(_) | Request::InitProducerId | Request::CreateTopics(_) => {}
         }
     }
 

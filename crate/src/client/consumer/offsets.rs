@@ -27,7 +27,7 @@ pub(super) struct EndOffsetsCall {
 
 /// What a lookup was for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Lookup {
+pub(in crate::client) enum Lookup {
     Reset,
     EndOffsets(CallId),
 }
@@ -132,7 +132,7 @@ impl Consumer {
         &mut self,
         lookup: Lookup,
         partitions: Vec<(TopicPartition, i64)>,
-        done: Completion<Request>,
+        done: Completion,
         outbox: &mut Outbox<'_>,
     ) {
         let mut answers: BTreeMap<TopicPartition, (ErrorCode, i64, i32)> = BTreeMap::new();

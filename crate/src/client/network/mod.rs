@@ -1,6 +1,6 @@
 //! Connections, requests in flight, and the metadata updates between them (org.apache.kafka.clients.NetworkClient).
 //!
-//! In: what the shell tells of connections, and requests with a purpose `T`. Out: frames, and a [`Completion`] for every
+//! In: what the shell tells of connections, and a client's [`Request`]s. Out: frames, and a [`Completion`] for every
 //! request, in Kafka's order of events. The metadata lives here because connections decide when it can be asked for,
 //! and when it is given up: once every known node is unreachable the client rebootstraps (KIP-899).
 
@@ -11,10 +11,12 @@ use bytes::Bytes;
 use crate::client::backoff::ExponentialBackoff;
 use crate::client::config::ConnectionConfig;
 use crate::client::connections::{Backoffs, Connection, InFlight, State};
+use crate::client::consumer::Lookup;
 use crate::client::metadata::{Metadata, Update};
 use crate::client::outbox::Outbox;
+use crate::client::producer::BatchId;
 use crate::disk::Slice;
-use crate::node::{ConnId, ConnectToken, EffectKind, EventId, Input, Note, OpenedBy, Rng};
+use crate::node::{CallId, ConnId, ConnectToken, EffectKind, EventId, Input, Note, OpenedBy, Rng, TopicPartition};
 use crate::ordered::BTreeMap;
 use crate::wire::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use crate::wire::messages::metadata::MetadataResponse;
@@ -34,8 +36,8 @@ pub(super) enum Outcome {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Completion<T> {
-    pub purpose: T,
+pub(super) struct Completion {
+    pub request: Request,
     pub node: i32,
     pub version: i16,
     pub outcome: Outcome,
@@ -47,15 +49,25 @@ pub(super) struct Completion<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnsupportedVersion;
 
+/// What a client asked: all clients' requests in one type, so that there is one network for all of them.
 #[derive(Debug, Clone)]
-enum Purpose<T> {
-    ApiVersions,
-    Metadata(Update),
-    Of(T),
+pub(super) enum Request {
+    Produce(Vec<BatchId>),
+    InitProducerId,
+    Fetch,
+    ListOffsets { lookup: Lookup, partitions: Vec<(TopicPartition, i64)> },
+    CreateTopics(CallId),
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Network<T> {
+pub(super) enum Purpose {
+    ApiVersions,
+    Metadata(Update),
+    Of(Request),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Network {
     pub metadata: Metadata,
     client_id: String,
     backoffs: Backoffs,
@@ -66,7 +78,7 @@ pub(super) struct Network<T> {
     rebootstrap_trigger_ms: i64,
     max_in_flight: usize,
     rng: Rng,
-    connections: BTreeMap<i32, Connection<Purpose<T>>>,
+    connections: BTreeMap<i32, Connection>,
     by_conn: BTreeMap<ConnId, i32>,
     by_token: BTreeMap<ConnectToken, i32>,
     next_token: u64,
@@ -82,14 +94,14 @@ pub(super) struct Network<T> {
     changed_by: EventId,
 }
 
-impl<T> Network<T> {
+impl Network {
     pub fn new(
         client_id: String,
         config: &ConnectionConfig,
         max_in_flight: i32,
         metadata: Metadata,
         rng: Rng,
-    ) -> Network<T> {
+    ) -> Network {
         Network {
             metadata,
             client_id,
@@ -201,19 +213,19 @@ impl<T> Network<T> {
     pub fn send<M: Message>(
         &mut self,
         sent: Sent<'_>,
-        purpose: T,
+        request: Request,
         build: impl FnOnce(i16) -> M,
         outbox: &mut Outbox<'_>,
     ) -> Result<(), UnsupportedVersion> {
         let version = self.version_for::<M>(sent.node)?.min(sent.latest);
         let body = build(version);
-        self.send_frame(sent, Purpose::Of(purpose), version, &body, outbox)
+        self.send_frame(sent, Purpose::Of(request), version, &body, outbox)
     }
 
     fn send_frame<M: Message>(
         &mut self,
         sent: Sent<'_>,
-        purpose: Purpose<T>,
+        purpose: Purpose,
         version: i16,
         body: &M,
         outbox: &mut Outbox<'_>,
@@ -255,7 +267,7 @@ impl<T> Network<T> {
     }
 
     /// Takes an input of the shell's. Completed requests are appended to `done`.
-    pub fn handle(&mut self, input: Input, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
+    pub fn handle(&mut self, input: Input, done: &mut Vec<Completion>, outbox: &mut Outbox<'_>) {
         match input {
             Input::Opened { conn, by: OpenedBy::Connect(token), .. } => self.opened(conn, token, outbox),
             Input::ConnectFailed { token, .. } => {
@@ -305,7 +317,7 @@ impl<T> Network<T> {
         let _ = self.send_frame(sent, Purpose::ApiVersions, version, &body, outbox);
     }
 
-    fn written(&mut self, conn: ConnId, up_to: u64, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
+    fn written(&mut self, conn: ConnId, up_to: u64, done: &mut Vec<Completion>, outbox: &mut Outbox<'_>) {
         let Some((node, connection)) = Self::of_conn(&self.by_conn, &mut self.connections, conn) else { return };
         connection.last_used_ms = outbox.now_ms();
         for request in connection.in_flight.iter_mut().filter(|request| request.ends_at <= up_to) {
@@ -320,14 +332,14 @@ impl<T> Network<T> {
 
     fn of_conn<'c>(
         by_conn: &BTreeMap<ConnId, i32>,
-        connections: &'c mut BTreeMap<i32, Connection<Purpose<T>>>,
+        connections: &'c mut BTreeMap<i32, Connection>,
         conn: ConnId,
-    ) -> Option<(i32, &'c mut Connection<Purpose<T>>)> {
+    ) -> Option<(i32, &'c mut Connection)> {
         let node = *by_conn.get(&conn)?;
         Some((node, connections.get_mut(&node)?))
     }
 
-    fn received(&mut self, conn: ConnId, bytes: Bytes, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
+    fn received(&mut self, conn: ConnId, bytes: Bytes, done: &mut Vec<Completion>, outbox: &mut Outbox<'_>) {
         let Some((_, connection)) = Self::of_conn(&self.by_conn, &mut self.connections, conn) else { return };
         connection.received.push(bytes);
         connection.last_used_ms = outbox.now_ms();
@@ -347,7 +359,7 @@ impl<T> Network<T> {
     }
 
     /// `None` if the frame is not the answer to the oldest request.
-    fn frame(&mut self, node: i32, frame: Bytes, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) -> Option<()> {
+    fn frame(&mut self, node: i32, frame: Bytes, done: &mut Vec<Completion>, outbox: &mut Outbox<'_>) -> Option<()> {
         let connection = self.connections.get_mut(&node)?;
         let correlation_id = i32::from_be_bytes(*frame.first_chunk()?);
         if connection.in_flight.front()?.correlation_id != correlation_id {
@@ -379,7 +391,7 @@ impl<T> Network<T> {
         node: i32,
         frame: &Bytes,
         asked: i16,
-        done: &mut Vec<Completion<T>>,
+        done: &mut Vec<Completion>,
         outbox: &mut Outbox<'_>,
     ) -> Option<()> {
         // A broker that does not know our version answers in version 0 whatever was asked.
@@ -406,7 +418,7 @@ impl<T> Network<T> {
         Some(())
     }
 
-    fn connect_failed(&mut self, node: i32, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
+    fn connect_failed(&mut self, node: i32, done: &mut Vec<Completion>, outbox: &mut Outbox<'_>) {
         self.disconnected(node, false, done, outbox);
         if let Some(connection) = self.connections.get(&node) {
             outbox.note(&[], Note::ConnectionFailed { node_id: node, attempts: connection.attempts() });
@@ -415,7 +427,7 @@ impl<T> Network<T> {
 
     /// The connection is no more: its requests end, oldest first, and the metadata is asked for again
     /// (NetworkClient.processDisconnection).
-    fn disconnected(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
+    fn disconnected(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion>, outbox: &mut Outbox<'_>) {
         let now_ms = outbox.now_ms();
         let Some(connection) = self.connections.get_mut(&node) else { return };
         connection.disconnected(now_ms, &self.backoffs, &mut self.rng);
@@ -441,7 +453,7 @@ impl<T> Network<T> {
     }
 
     /// Closes the connection ourselves.
-    pub fn give_up(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) {
+    pub fn give_up(&mut self, node: i32, timed_out: bool, done: &mut Vec<Completion>, outbox: &mut Outbox<'_>) {
         let Some(connection) = self.connections.get(&node) else { return };
         let cause = connection.changed_by;
         match connection.state {
@@ -461,7 +473,7 @@ impl<T> Network<T> {
     /// Lets time act: metadata updates, timed-out connections and requests, rebootstrap. True if something happened
     /// that callers should look at. `first`: for the first time in this call of `handle`; an update that found no node
     /// is not tried again at once.
-    pub fn poll(&mut self, first: bool, done: &mut Vec<Completion<T>>, outbox: &mut Outbox<'_>) -> bool {
+    pub fn poll(&mut self, first: bool, done: &mut Vec<Completion>, outbox: &mut Outbox<'_>) -> bool {
         let now_ms = outbox.now_ms();
         let defers = std::mem::take(&mut self.defers_update);
         if defers {
@@ -539,9 +551,9 @@ impl Sent<'_> {
     }
 }
 
-fn complete<T>(node: i32, request: InFlight<Purpose<T>>, outcome: Outcome, done: &mut Vec<Completion<T>>) {
-    if let Purpose::Of(purpose) = request.purpose {
-        done.push(Completion { purpose, node, version: request.version, outcome, sent_by: request.sent_by });
+fn complete(node: i32, request: InFlight, outcome: Outcome, done: &mut Vec<Completion>) {
+    if let Purpose::Of(asked) = request.purpose {
+        done.push(Completion { request: asked, node, version: request.version, outcome, sent_by: request.sent_by });
     }
 }
 

@@ -14,7 +14,7 @@ struct LeastLoaded {
     any_ready: bool,
 }
 
-impl<T> Network<T> {
+impl Network {
     pub(super) fn is_update_due(&self, now_ms: i64) -> bool {
         !self.update_in_flight && self.metadata.is_due(now_ms)
     }

@@ -6,7 +6,7 @@ use crate::node::{CallId, EventId, ProducerRecord, TopicPartition};
 use crate::record::{Batch, BatchBuilder, NO_SEQUENCE, ProducerIdentity, one_record_size_upper_bound};
 
 /// Names a batch within one producer.
-pub(super) type BatchId = u64;
+pub(in crate::client) type BatchId = u64;
 
 /// Who waits for one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

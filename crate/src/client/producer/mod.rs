@@ -15,24 +15,18 @@ mod settle;
 use std::collections::VecDeque;
 
 use self::accumulator::{Accumulator, Appended};
-use self::batch::{BatchId, Waiter};
+pub(super) use self::batch::BatchId;
+use self::batch::Waiter;
 use self::idempotence::Idempotence;
 use super::config::ProducerConfig;
 use super::metadata::{Metadata, TopicMetadata};
-use super::network::Network;
+use super::network::{Network, Request};
 use super::outbox::Outbox;
 use crate::node::{
     CallId, Command, Duration, EventId, Exception, Input, Note, ProducerRecord, Reply, Rng, TopicPartition,
 };
 use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::{Record, one_record_size_upper_bound};
-
-/// What a request was for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Request {
-    Produce(Vec<BatchId>),
-    InitProducerId,
-}
 
 /// What a blocked caller waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +87,7 @@ struct Closing {
 #[derive(Debug, Clone)]
 pub(super) struct Producer {
     config: ProducerConfig,
-    network: Network<Request>,
+    network: Network,
     accumulator: Accumulator,
     idempotence: Option<Idempotence>,
     /// Batches in requests whose fate is open, oldest first.

@@ -41,8 +41,8 @@ impl Verdict {
 
 impl Producer {
     /// Takes in what became of a request.
-    pub(super) fn complete(&mut self, done: Completion<Request>, outbox: &mut Outbox<'_>) {
-        match (done.purpose, done.outcome) {
+    pub(super) fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+        match (done.request, done.outcome) {
             (Request::Produce(ids), outcome) => {
                 self.produce_answered(done.node, done.version, ids, outcome, done.sent_by, outbox);
             }
@@ -58,6 +58,7 @@ impl Producer {
             (Request::InitProducerId, _) => {
                 self.set_needs_id(outbox.now_ms().saturating_add(self.config.connection.retry_backoff_ms));
             }
+            (Request::Fetch | Request::ListOffsets { .. } | Request::CreateTopics(_), _) => {}
         }
     }
 
