@@ -3,6 +3,8 @@
 //! In: CreateTopics, Close. Out: CreateTopics requests to whichever node can be reached; brokers pass them on to the
 //! controller.
 
+use std::sync::Arc;
+
 use super::config::AdminConfig;
 use super::exceptions;
 use super::metadata::Metadata;
@@ -31,7 +33,7 @@ struct Call {
 
 #[derive(Debug, Clone)]
 pub(super) struct Admin {
-    config: AdminConfig,
+    config: Arc<AdminConfig>,
     network: Network,
     calls: Vec<Call>,
     look_ms: Option<i64>,
@@ -42,7 +44,7 @@ impl Admin {
     pub fn new(client_id: String, config: AdminConfig, rng: &Rng) -> Admin {
         let metadata = Metadata::new(&config.connection, None, false, rng.fork("metadata"));
         let network = Network::new(client_id, &config.connection, MAX_IN_FLIGHT, metadata, rng.fork("network"));
-        Admin { config, network, calls: Vec::new(), look_ms: None, closed: false }
+        Admin { config: Arc::new(config), network, calls: Vec::new(), look_ms: None, closed: false }
     }
 
     pub fn handle(&mut self, input: Input, outbox: &mut Outbox<'_>) {

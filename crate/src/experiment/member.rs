@@ -24,7 +24,7 @@ pub enum Member {
 #[derive(Clone)]
 pub struct ClientProcess {
     name: Arc<str>,
-    config: ClientConfig,
+    config: Arc<ClientConfig>,
     client: Client,
 }
 
@@ -126,7 +126,8 @@ impl Member {
         };
         let config = config.map_err(|error| BadConfig { of: client.name.clone(), why: error.to_string() })?;
         let made = config.make(&client.name, 0);
-        Ok(Member::Client(Box::new(ClientProcess { name: client.name.as_str().into(), config, client: made })))
+        let process = ClientProcess { name: client.name.as_str().into(), config: Arc::new(config), client: made };
+        Ok(Member::Client(Box::new(process)))
     }
 
     pub fn as_server(&self) -> Option<&Server<MemoryDisk>> {

@@ -14,11 +14,23 @@ pub fn decode<M: Message>(frame: &Bytes, at: usize, version: i16) -> Result<M, W
 
 /// Like [`decode`]; also says where the message ends.
 pub fn decode_prefix<M: Message>(frame: &Bytes, at: usize, version: i16) -> Result<(M, usize), WireError> {
-    check_version(M::SCHEMA, version)?;
-    let mut reader = Reader::new(frame, at, version, M::SCHEMA.is_flexible(version));
     let mut message = M::default();
-    read_struct(&mut reader, &mut message)?;
-    Ok((message, reader.position))
+    let end = read_message(frame, at, version, M::SCHEMA, &mut message)?;
+    Ok((message, end))
+}
+
+/// What is the same for every message, so that it is there once.
+fn read_message(
+    frame: &Bytes,
+    at: usize,
+    version: i16,
+    schema: &Schema,
+    target: &mut dyn Struct,
+) -> Result<usize, WireError> {
+    check_version(schema, version)?;
+    let mut reader = Reader::new(frame, at, version, schema.is_flexible(version));
+    read_struct(&mut reader, target)?;
+    Ok(reader.position)
 }
 
 pub(super) fn check_version(schema: &Schema, version: i16) -> Result<(), WireError> {

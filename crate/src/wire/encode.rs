@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::decode::{ITEM, check_version};
 use super::header::{RequestHeader, ResponseHeader, request_header_version, response_header_version};
 use super::reader::STRING_BYTES_MAX;
-use super::schema::{Field, Kind, Message, Preset, Struct, Type, UnknownTag, Value};
+use super::schema::{Field, Kind, Message, Preset, Schema, Struct, Type, UnknownTag, Value};
 use super::writer::{Writer, length_u32, slice_len};
 use super::{WireError, WireErrorKind};
 use crate::disk::Slice;
@@ -13,43 +13,58 @@ use crate::disk::Slice;
 /// A request frame with its 4-byte size; the header names key and version. Record batches of some length stay pieces
 /// of their own, uncopied.
 pub fn encode_request<M: Message>(header: &RequestHeader, body: &M) -> Result<Vec<Slice>, WireError> {
-    let (key, version) = (header.request_api_key, header.request_api_version);
-    if M::SCHEMA.kind != Kind::Request(key) {
-        return Err(WireError::new(0, WireErrorKind::UnknownMessage { key }));
-    }
-    check_version(M::SCHEMA, version)?;
-    frame(header, request_header_version(M::SCHEMA.is_flexible(version)), body, version)
+    request_frame(header, M::SCHEMA, body)
 }
 
 /// A response frame with its 4-byte size.
 pub fn encode_response<M: Message>(version: i16, correlation_id: i32, body: &M) -> Result<Vec<Slice>, WireError> {
-    check_version(M::SCHEMA, version)?;
-    let header = ResponseHeader { correlation_id, ..Default::default() };
-    let header_version = response_header_version(M::SCHEMA.kind.key(), M::SCHEMA.is_flexible(version));
-    frame(&header, header_version, body, version)
-}
-
-fn frame<H: Message, M: Message>(
-    header: &H,
-    header_version: i16,
-    body: &M,
-    version: i16,
-) -> Result<Vec<Slice>, WireError> {
-    let mut writer = Writer::new(header_version, H::SCHEMA.is_flexible(header_version));
-    writer.open_frame();
-    write_struct(&mut writer, header)?;
-    writer.version = version;
-    writer.flexible = M::SCHEMA.is_flexible(version);
-    write_struct(&mut writer, body)?;
-    writer.close_frame()
+    response_frame(version, correlation_id, M::SCHEMA, body)
 }
 
 /// A message alone, without header and size: what stands in records.
 pub fn encode<M: Message>(message: &M, version: i16) -> Result<Bytes, WireError> {
-    check_version(M::SCHEMA, version)?;
     let mut writer = Writer::new(version, M::SCHEMA.is_flexible(version));
-    write_struct(&mut writer, message)?;
+    encode_into(&mut writer, message)?;
     writer.into_bytes()
+}
+
+// From here on nothing is generic, so that it is there once and not for every message.
+
+fn request_frame(header: &RequestHeader, schema: &Schema, body: &dyn Struct) -> Result<Vec<Slice>, WireError> {
+    let (key, version) = (header.request_api_key, header.request_api_version);
+    if schema.kind != Kind::Request(key) {
+        return Err(WireError::new(0, WireErrorKind::UnknownMessage { key }));
+    }
+    check_version(schema, version)?;
+    let header_version = request_header_version(schema.is_flexible(version));
+    frame((header, RequestHeader::SCHEMA, header_version), (body, schema, version))
+}
+
+fn response_frame(
+    version: i16,
+    correlation_id: i32,
+    schema: &Schema,
+    body: &dyn Struct,
+) -> Result<Vec<Slice>, WireError> {
+    check_version(schema, version)?;
+    let header = ResponseHeader { correlation_id, ..Default::default() };
+    let header_version = response_header_version(schema.kind.key(), schema.is_flexible(version));
+    frame((&header, ResponseHeader::SCHEMA, header_version), (body, schema, version))
+}
+
+/// A struct, its schema, and the version in which it is to be written.
+type Versioned<'a> = (&'a dyn Struct, &'a Schema, i16);
+
+fn frame(header: Versioned<'_>, body: Versioned<'_>) -> Result<Vec<Slice>, WireError> {
+    let (_, schema, version) = header;
+    let mut writer = Writer::new(version, schema.is_flexible(version));
+    writer.open_frame();
+    for (message, schema, version) in [header, body] {
+        writer.version = version;
+        writer.flexible = schema.is_flexible(version);
+        write_struct(&mut writer, message)?;
+    }
+    writer.close_frame()
 }
 
 /// Writes into a writer that has something before the message.

@@ -11,6 +11,7 @@ mod session;
 mod subscription;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use self::completed_fetch::CompletedFetch;
 use self::offsets::EndOffsetsCall;
@@ -46,7 +47,7 @@ struct PartitionsFor {
 
 #[derive(Debug, Clone)]
 pub(super) struct Consumer {
-    config: ConsumerConfig,
+    config: Arc<ConsumerConfig>,
     network: Network,
     subscription: Subscription,
     sessions: BTreeMap<i32, FetchSession>,
@@ -68,7 +69,7 @@ impl Consumer {
         let metadata = Metadata::new(&config.connection, None, config.allow_auto_create_topics, rng.fork("metadata"));
         let network = Network::new(client_id, &config.connection, MAX_IN_FLIGHT, metadata, rng.fork("network"));
         Consumer {
-            config,
+            config: Arc::new(config),
             network,
             subscription: Subscription::default(),
             sessions: BTreeMap::new(),

@@ -13,6 +13,7 @@ mod sender;
 mod settle;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use self::accumulator::{Accumulator, Appended};
 pub(super) use self::batch::BatchId;
@@ -86,7 +87,7 @@ struct Closing {
 
 #[derive(Debug, Clone)]
 pub(super) struct Producer {
-    config: ProducerConfig,
+    config: Arc<ProducerConfig>,
     network: Network,
     accumulator: Accumulator,
     idempotence: Option<Idempotence>,
@@ -117,7 +118,7 @@ impl Producer {
             closing: None,
             closed: false,
             sender_look_ms: None,
-            config,
+            config: Arc::new(config),
         }
     }
 
