@@ -42,7 +42,7 @@ const parts = {
     { name: "eslint", command: ["npx", "eslint", "."] },
     { name: "prettier", command: ["npx", "prettier", "--check", "."] },
   ],
-  rust: () => [{ name: "Rust tests", command: ["cargo", "test", "--workspace"], counts: true }],
+  rust: () => [{ name: "Rust tests", command: ["cargo", "test", "--workspace", "--no-fail-fast"], counts: true }],
   build: () => [debug, release, page, { name: "tsc", command: ["npx", "tsc", "--noEmit", "-p", "www"] }],
   places: () => [
     debug,
