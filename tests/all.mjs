@@ -56,18 +56,10 @@ const parts = {
     install.wasmPack();
     return [
       release,
+      page,
       {
         name: "wasm in Chromium",
-        command: [
-          "wasm-pack",
-          "test",
-          "--headless",
-          "--chrome",
-          "--mode",
-          "no-install",
-          "--chromedriver",
-          driver,
-        ].concat(["tests/wasm"]),
+        command: `wasm-pack test --headless --chrome --mode no-install --chromedriver ${driver} tests/wasm`.split(" "),
         env: nativeResults,
         counts: true,
       },
