@@ -213,8 +213,10 @@ impl<E: Events> Walk<'_, E> {
         self.story.frames.iter().position(|frame| frame.source == source)
     }
 
+    /// Where nobody handled the event (a loss), the link's lane is the one that the frame was bound for.
     fn link(&mut self, event: &Event, lane: Option<usize>, kind: WhyKind, (a, b): (i64, i64), frame: Option<usize>) {
         let at = since(self.begun, event.at);
+        let lane = lane.or_else(|| Some(self.story.frames.get(frame?)?.to));
         self.links.push(WhyLink { event: event.id.ordinal, at, lane, kind, a, b, frame });
     }
 }

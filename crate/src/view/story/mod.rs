@@ -133,6 +133,7 @@ impl Story {
         records::tell(&telling, &mut story);
         marks::tell(&telling, &mut story);
         frames::tell(&telling, &mut story);
+        story.fold_idle_clients();
         for event in events {
             if let What::Line { program, line } = &event.what {
                 let change = LineChange { event: event.id.ordinal, line: *line };
@@ -141,6 +142,22 @@ impl Story {
         }
         story.stops = steps::stops(&story, events);
         story
+    }
+
+    /// A client whose program has not called it yet is no part of the story, whatever its connection goes through.
+    fn fold_idle_clients(&mut self) {
+        let called = |lane: &Lane| {
+            let calls = self.calls.get(&lane.client?);
+            Some(calls.and_then(|calls| calls.first()).map_or(u64::MAX, |(begun, _)| *begun))
+        };
+        let called: Vec<Option<u64>> = self.lanes.iter().map(called).collect();
+        let idle = |lane: usize, event: u64| called.get(lane).copied().flatten().is_some_and(|called| event < called);
+        for frame in &mut self.frames {
+            frame.background |= idle(frame.from, frame.event) || idle(frame.to, frame.event);
+        }
+        for mark in &mut self.marks {
+            mark.background |= idle(mark.lane, mark.event);
+        }
     }
 
     /// The next place to stand after `ordinal` events, or the one before, for a step of this kind.
