@@ -89,6 +89,11 @@ export function cpuMicros(pid) {
   return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
 }
 
+/** How long a process's first thread could have run but had no core, in milliseconds. */
+export function waitedForCoreMs(pid) {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;
+}
+
 /** Resident memory of a process, in bytes. */
 export function residentBytes(pid) {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
