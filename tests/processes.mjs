@@ -72,7 +72,7 @@ export function startKafka({ port = 41092, settings = {} }) {
   const set = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
   process.on("exit", () => oracle(home, port, "down"));
   const address = oracle(home, port, "up", "1", ...set);
-  const pid = Number(readFileSync(join(home, "b1.pid"), "utf8"));
+  const pid = Number(readFileSync(join(home, String(port), "b1.pid"), "utf8"));
   return { address, pid, readyMs: performance.now() - started, stop: () => oracle(home, port, "down") };
 }
 

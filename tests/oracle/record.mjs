@@ -97,7 +97,7 @@ function hook(port, ...args) {
 
 /** The number of records in the topic's file, as Kafka's own tool counts them. */
 function dumpedRecords(port) {
-  const log = join(oracleHome(), `b1/${TOPIC}-0/00000000000000000000.log`);
+  const log = join(oracleHome(), `${port}/b1/${TOPIC}-0/00000000000000000000.log`);
   const dump = oracle(oracleHome(), port, "tool", "dump-log", "--files", log);
   return [...dump.matchAll(/\bcount: (\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0);
 }
