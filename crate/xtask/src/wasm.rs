@@ -25,13 +25,10 @@ const PANICS: &[&str] = &[
 
 pub fn build(root: &Path) -> Result {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    run(Command::new(cargo).current_dir(root).args([
-        "rustc",
-        "--lib",
-        "--crate-type=cdylib",
-        "--profile=web",
-        "--target=wasm32-unknown-unknown",
-    ]))?;
+    run(Command::new(cargo)
+        .current_dir(root)
+        .args(["rustc", "--lib", "--crate-type=cdylib", "--profile=web", "--target=wasm32-unknown-unknown"])
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", without_machine_paths(root)))?;
     let target = std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root.join("target"), Into::into);
     let built = target.join("wasm32-unknown-unknown/web/steplog.wasm");
     let out = root.join("www/pkg");
@@ -54,6 +51,13 @@ pub fn build(root: &Path) -> Result {
         .arg(&wasm)
         .arg("-o")
         .arg(&wasm))
+}
+
+/// Flags that leave out of the wasm where on this machine it was built.
+fn without_machine_paths(root: &Path) -> String {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let cargo_home = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
+    format!("--remap-path-prefix={cargo_home}=cargo --remap-path-prefix={}=steplog", root.display())
 }
 
 /// A panic in a page stops the engine at a trap, and nobody sees its text: wasm has no standard error. So panics trap at
