@@ -43,7 +43,7 @@ test("arrow keys choose frames, cells and tabs where these have the focus", asyn
   await diagram.focus();
   await page.keyboard.press("ArrowUp");
   await expect(diagram).toHaveAttribute("aria-activedescendant", /frame-\d+/);
-  await expect(reader.lab.locator("step-inspector h4")).toContainText("Produce");
+  await expect(reader.lab.locator("step-inspector").getByRole("heading").first()).toContainText("Produce");
   await reader.lab.locator("step-log .cell[tabindex='0']").focus();
   await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("Enter");
