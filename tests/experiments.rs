@@ -273,6 +273,11 @@ fn a_mistake_in_a_file_is_named_with_its_place_and_what_would_be_right() {
             "hello.toml:4:8: there is no node 2",
         ),
         (
+            "seed = 1",
+            "seed = 1\n[[fault]]\nkind = \"kill\"\nnode = 1\nat = \"1 s\"\ndying_ms = 100\nstart_at = \"1100 ms\"",
+            "hello.toml:7:12: `start_at` must come after the death",
+        ),
+        (
             "#/stable/one-by-one.batch 0.size",
             "",
             "hello.toml:87:10: `source` must be a file and a pointer into it, e.g. \

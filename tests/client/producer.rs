@@ -38,6 +38,17 @@ fn a_record_is_acked_with_its_offset_once_the_broker_answers() {
 }
 
 #[test]
+fn a_batch_size_of_0_makes_a_batch_of_each_record() {
+    let mut world = World::warm_producer(&with(CHAPTER, &[("acks", "1"), ("batch.size", "0"), ("linger.ms", "100")]));
+    // Longer than what a batch keeps free for the fields of its one record.
+    let sent = ["a", "b", "c"].map(|letter| letter.repeat(40));
+    let calls = sent.clone().map(|value| world.send(&value));
+    world.run(200);
+    assert_eq!(values(&world), sent);
+    assert_eq!(calls.map(|call| world.offset(call)), [Some(0), Some(1), Some(2)]);
+}
+
+#[test]
 fn with_acks_0_the_send_buffer_taking_the_request_is_success_with_offset_minus_one() {
     let mut world = World::warm_producer(&with(CHAPTER, &[("acks", "0")]));
     world.frozen = true;

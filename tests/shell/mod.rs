@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use steplog::broker::{Server, ServerConfig};
-use steplog::disk::MemoryDisk;
+use steplog::disk::{MemoryDisk, Slice};
 use steplog::node::{
     Address, At, CallId, CloseReason, Command, ConnId, Duration, Effect, EffectKind, EventId, ExitReason, Input,
     Instant, ListenerId, Node, Note, Now, OpenedBy,
@@ -23,6 +23,9 @@ pub struct Shell {
     next_event: u64,
     next_conn: u64,
     received: BTreeMap<ConnId, Vec<u8>>,
+    sent: BTreeMap<ConnId, u64>,
+    /// Peers that read nothing: their send buffers are full.
+    pub stalled: BTreeSet<ConnId>,
     pub closed: BTreeSet<ConnId>,
     pub paused: BTreeSet<ConnId>,
     pub listening: bool,
@@ -66,6 +69,8 @@ impl Shell {
             next_event: 0,
             next_conn: 1,
             received: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            stalled: BTreeSet::new(),
             closed: BTreeSet::new(),
             paused: BTreeSet::new(),
             listening: false,
@@ -114,6 +119,11 @@ impl Shell {
                 let received = self.received.entry(*conn).or_default();
                 for chunk in chunks {
                     received.extend_from_slice(&chunk.to_bytes().expect("readable"));
+                }
+                let sent = self.sent.entry(*conn).or_default();
+                *sent += chunks.iter().map(Slice::size_in_bytes).sum::<u64>();
+                if !self.stalled.contains(conn) {
+                    inputs.push_back(Input::Written { conn: *conn, up_to: *sent });
                 }
             }
             EffectKind::PauseReads(conn) => assert!(self.paused.insert(*conn), "paused twice"),

@@ -1,14 +1,15 @@
 //! Connections: frames out of bytes, one request at a time, answers in order (`kafka.network.SocketServer`).
 //!
-//! A connection is muted while its request is being answered: what the client has already sent waits here, and reading
-//! pauses. Closed without a word are connections whose frames have an impossible size, an unknown or unserved API key or
+//! A connection is muted until its request is answered and the send buffer has taken the whole answer: what the client
+//! has already sent waits here, and reading pauses. So a client that never reads costs one answer. Closed without a word are connections whose frames have an impossible size, an unknown or unserved API key or
 //! version, or bytes that are not the message they should be.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::node::{ConnId, Duration, EffectKind, EventId, Instant, ListenerId, Note};
+use crate::disk::Slice;
+use crate::node::{ConnId, Duration, EffectKind, EventId, Instant, ListenerId, Note, SliceToken};
 use crate::ordered::BTreeMap;
 use crate::wire::frame::FrameSplitter;
 use crate::wire::schema::Message;
@@ -16,6 +17,11 @@ use crate::wire::{ApiKey, RequestHeader, decode_request_header, encode_response}
 
 use super::Broker;
 use super::context::Context;
+
+/// Requests of one connection that are served before others get their turn: a client can send thousands in one piece.
+const REQUESTS_PER_TURN: u32 = 64;
+/// Asks for the turn of those who have had theirs and have more.
+pub(super) const NEXT_TURN: SliceToken = SliceToken(1);
 
 /// A request under way: where its answer goes, and what caused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +43,17 @@ struct Connection {
     last_active: Instant,
     in_flight: bool,
     paused: bool,
+    /// Bytes of all answers so far, and how many of them the send buffer has taken.
+    sent: u64,
+    written: u64,
+    /// Requests served in this turn.
+    served: u32,
+}
+
+impl Connection {
+    fn is_muted(&self) -> bool {
+        self.in_flight || self.written < self.sent || self.served >= REQUESTS_PER_TURN
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -44,6 +61,8 @@ pub(super) struct Connections {
     open: BTreeMap<ConnId, Connection>,
     /// Answered, and perhaps with the next request already here.
     ready: VecDeque<ConnId>,
+    /// Those that have had their turn and have more.
+    next_turn: Vec<ConnId>,
     frame_bytes_max: i32,
     idle_max: Duration,
     /// When the next connection could be idle for too long; earlier than true at worst.
@@ -52,13 +71,29 @@ pub(super) struct Connections {
 
 impl Connections {
     pub fn new(frame_bytes_max: i32, idle_max: Duration) -> Connections {
-        Connections { open: BTreeMap::new(), ready: VecDeque::new(), frame_bytes_max, idle_max, idle_check: None }
+        Connections {
+            open: BTreeMap::new(),
+            ready: VecDeque::new(),
+            next_turn: Vec::new(),
+            frame_bytes_max,
+            idle_max,
+            idle_check: None,
+        }
     }
 
     pub fn open(&mut self, conn: ConnId, listener: ListenerId, event: EventId, now: Instant) {
         let frames = FrameSplitter::new(self.frame_bytes_max);
-        let connection =
-            Connection { listener, frames, last_bytes: event, last_active: now, in_flight: false, paused: false };
+        let connection = Connection {
+            listener,
+            frames,
+            last_bytes: event,
+            last_active: now,
+            in_flight: false,
+            paused: false,
+            sent: 0,
+            written: 0,
+            served: 0,
+        };
         self.open.insert(conn, connection);
         self.idle_check.get_or_insert(now + self.idle_max);
     }
@@ -66,11 +101,33 @@ impl Connections {
     /// Takes received bytes; false if the connection is gone.
     pub fn push(&mut self, conn: ConnId, bytes: Bytes, event: EventId, now: Instant) -> bool {
         let Some(connection) = self.open.get_mut(&conn) else { return false };
+        if connection.frames.buffered() == 0 {
+            connection.served = 0;
+        }
         connection.frames.push(bytes);
         connection.last_bytes = event;
         connection.last_active = now;
         self.ready.push_back(conn);
         true
+    }
+
+    /// The send buffer has taken the answers up to there.
+    pub fn written(&mut self, conn: ConnId, up_to: u64, now: Instant) {
+        let Some(connection) = self.open.get_mut(&conn) else { return };
+        connection.written = up_to;
+        connection.last_active = now;
+        if connection.frames.buffered() > 0 || connection.paused {
+            self.ready.push_back(conn);
+        }
+    }
+
+    pub fn begin_turn(&mut self) {
+        for conn in std::mem::take(&mut self.next_turn) {
+            if let Some(connection) = self.open.get_mut(&conn) {
+                connection.served = 0;
+                self.ready.push_back(conn);
+            }
+        }
     }
 
     pub fn remove(&mut self, conn: ConnId) -> bool {
@@ -110,8 +167,8 @@ impl Broker {
     pub(super) fn serve(&mut self, cx: &mut Context<'_>, conn: ConnId) {
         loop {
             let Some(connection) = self.connections.open.get_mut(&conn) else { return };
-            if connection.in_flight {
-                if !connection.paused {
+            if connection.is_muted() {
+                if !connection.paused && (connection.in_flight || connection.frames.buffered() > 0) {
                     connection.paused = true;
                     cx.out.emit(EffectKind::PauseReads(conn));
                 }
@@ -121,6 +178,13 @@ impl Broker {
             match connection.frames.next_frame() {
                 Ok(Some(frame)) => {
                     connection.in_flight = true;
+                    connection.served += 1;
+                    if connection.served == REQUESTS_PER_TURN {
+                        if self.connections.next_turn.is_empty() {
+                            cx.out.emit(EffectKind::Slice(NEXT_TURN));
+                        }
+                        self.connections.next_turn.push(conn);
+                    }
                     if !self.take_request(&mut cx.because([cause]), conn, listener, &frame, cause) {
                         self.refuse(cx, conn);
                     }
@@ -174,7 +238,8 @@ impl Broker {
     ) {
         match encode_response(version, request.correlation_id, body) {
             Ok(chunks) => {
-                if self.connections.open.contains_key(&request.conn) {
+                if let Some(connection) = self.connections.open.get_mut(&request.conn) {
+                    connection.sent += chunks.iter().map(Slice::size_in_bytes).sum::<u64>();
                     cx.because([request.cause]).out.emit(EffectKind::Send { conn: request.conn, chunks });
                 }
                 self.answered(request.conn, cx.now());

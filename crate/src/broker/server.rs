@@ -16,7 +16,7 @@ use crate::wire::api::ListenerKind;
 use crate::wire::schema::Message;
 use crate::wire::{ApiKey, Uuid, decode};
 
-use super::connections::{Connections, RequestId};
+use super::connections::{Connections, NEXT_TURN, RequestId};
 use super::context::Context;
 use super::init_producer_id::ProducerIds;
 use super::lifecycle::{ControllerCall, LifeStage, Lifecycle};
@@ -223,7 +223,7 @@ impl<D: Disk> Node for Server<D> {
 impl Running {
     fn handle(&mut self, cx: &mut Context<'_>, input: Input) -> Result<(), ExitReason> {
         match input {
-            Input::Started | Input::ConnectFailed { .. } | Input::Written { .. } => {}
+            Input::Started | Input::ConnectFailed { .. } => {}
             Input::Listening { listener, address } => {
                 self.broker.bound.insert(listener, address);
             }
@@ -240,12 +240,14 @@ impl Running {
                 self.broker.connections.remove(conn);
                 self.broker.purgatory.forget_connection(conn);
             }
+            Input::Written { conn, up_to } => self.broker.connections.written(conn, up_to, cx.now()),
             Input::Flushed { token, result } => {
                 result.map_err(|error| ExitReason::StorageFailed(error.to_string()))?;
                 self.flushed(cx, token)?;
             }
+            Input::Slice(NEXT_TURN) => self.broker.connections.begin_turn(),
             Input::Slice(_) => {
-                self.broker.continue_loading(cx).map_err(|error| ExitReason::StorageFailed(error.to_string()))?;
+                self.broker.continue_loading(cx).map_err(super::startup::StartError::exit_reason)?;
             }
             Input::Tick => self.tick(cx)?,
             Input::Command(call, Command::Shutdown) => self.broker.begin_shutdown(cx, call),

@@ -77,6 +77,18 @@ impl From<DiskError> for StartError {
     }
 }
 
+/// A partition's log cannot be opened. Whether the batches behind the damage are still wanted, its owner must say.
+fn of_log(directory: &str, error: LogError) -> StartError {
+    match error {
+        LogError::Disk(error) => StartError::Disk(error),
+        error @ (LogError::Corrupt { .. } | LogError::Damaged { .. }) => StartError::NotOurs(format!(
+            "{directory}/{error}. The last stop was clean, so this is damage, and nothing was cut; started once more, \
+             this node takes it for a crash and cuts the log there."
+        )),
+        error => StartError::NotOurs(error.to_string()),
+    }
+}
+
 /// Reads `meta.properties`; an empty directory is formatted, which Kafka leaves to `kafka-storage format`.
 pub(super) fn identify(disk: &mut dyn Disk, config: &ServerConfig, rng: &mut Rng) -> Result<Identity, StartError> {
     let meta = match MetaProperties::read(disk)? {
@@ -168,29 +180,28 @@ impl Broker {
             recovery_points: self.recovery_points.clone(),
             log_starts: self.log_starts.clone(),
         };
-        self.continue_loading(cx).map_err(|error| match error {
-            LogError::Disk(error) => StartError::Disk(error),
-            error => StartError::NotOurs(error.to_string()),
-        })
+        self.continue_loading(cx)
     }
 
     /// Loads until a slice's worth of batches was read; then registers.
-    pub(super) fn continue_loading(&mut self, cx: &mut Context<'_>) -> Result<(), LogError> {
+    pub(super) fn continue_loading(&mut self, cx: &mut Context<'_>) -> Result<(), StartError> {
         loop {
             let (directory, mut recovery) = match self.loading.opening.take() {
                 Some(opening) => opening,
                 None => match self.loading.directories.pop_front() {
-                    Some(directory) => match self.open_directory(cx, &directory)? {
-                        Some(recovery) => (directory, recovery),
-                        None => continue,
-                    },
+                    Some(directory) => {
+                        match self.open_directory(cx, &directory).map_err(|error| of_log(&directory, error))? {
+                            Some(recovery) => (directory, recovery),
+                            None => continue,
+                        }
+                    }
                     None => {
                         self.register(cx);
                         return Ok(());
                     }
                 },
             };
-            match recovery.step(cx.disk, BATCHES_PER_SLICE)? {
+            match recovery.step(cx.disk, BATCHES_PER_SLICE).map_err(|error| of_log(&directory, error))? {
                 Progress::More => {
                     self.loading.opening = Some((directory, recovery));
                     cx.out.emit(EffectKind::Slice(SliceToken(0)));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::node::Address;
-use crate::ordered::BTreeMap;
+use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::Uuid;
 use crate::wire::messages::metadata_records::{
     BrokerRegistrationChangeRecord, ConfigRecord, PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord,
@@ -144,6 +144,8 @@ pub struct MetadataImage {
     /// Shared between snapshots of a world; a topic is copied when it changes.
     pub topics: BTreeMap<Uuid, Arc<TopicImage>>,
     pub topic_ids: BTreeMap<String, Uuid>,
+    /// Names with `.` or `_`, by what they are once those count as one character (Kafka's `topicsWithCollisionChars`).
+    collidable: BTreeMap<String, BTreeSet<String>>,
     /// By resource type and name; the empty broker name is the cluster-wide default.
     pub configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
     pub next_producer_id: i64,
@@ -192,6 +194,9 @@ impl MetadataImage {
             MetadataRecord::Topic(record) => {
                 let topic = TopicImage { name: record.name.clone(), id: record.topic_id, partitions: BTreeMap::new() };
                 self.topic_ids.insert(record.name.clone(), record.topic_id);
+                if let Some(unified) = unified_name(&record.name) {
+                    self.collidable.entry(unified).or_default().insert(record.name.clone());
+                }
                 self.topics.insert(record.topic_id, Arc::new(topic));
                 Change::TopicCreated(record.topic_id)
             }
@@ -297,8 +302,18 @@ impl MetadataImage {
     fn remove_topic(&mut self, topic_id: Uuid) -> Change {
         let name = self.topics.remove(&topic_id).map(|topic| topic.name.clone()).unwrap_or_default();
         self.topic_ids.remove(&name);
+        if let Some(unified) = unified_name(&name)
+            && let Some(names) = self.collidable.get_mut(&unified)
+        {
+            names.remove(&name);
+        }
         self.configs.remove(&(TOPIC_RESOURCE, name.clone()));
         Change::TopicRemoved { topic_id, name }
+    }
+
+    /// A topic whose name differs from this one only in `.` and `_`: the two would share metric names.
+    pub fn topic_colliding_with(&self, name: &str) -> Option<&str> {
+        self.collidable.get(&unified_name(name)?)?.first().map(String::as_str)
     }
 
     /// Of one topic, or of all if the name is empty.
@@ -313,6 +328,10 @@ impl MetadataImage {
             }
         }
     }
+}
+
+fn unified_name(name: &str) -> Option<String> {
+    name.contains(['.', '_']).then(|| name.replace('.', "_"))
 }
 
 #[cfg(test)]

@@ -146,12 +146,7 @@ impl TopicCreation<'_> {
 
     /// Names that differ only in `.` and `_` would share metric names.
     fn check_collision(&self, name: &str) -> Result<(), Refusal> {
-        if !name.contains(['.', '_']) {
-            return Ok(());
-        }
-        let unified = |name: &str| name.replace('.', "_");
-        let colliding = self.image.topic_ids.keys().find(|existing| unified(existing) == unified(name));
-        match colliding {
+        match self.image.topic_colliding_with(name) {
             Some(existing) => Err((
                 ErrorCode::INVALID_TOPIC_EXCEPTION,
                 format!("Topic '{name}' collides with existing topic: {existing}"),

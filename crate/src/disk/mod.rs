@@ -78,6 +78,13 @@ pub enum Slice {
 }
 
 impl Slice {
+    pub fn size_in_bytes(&self) -> u64 {
+        match self {
+            Slice::Bytes(bytes) => bytes.len() as u64,
+            Slice::File(range) => range.len,
+        }
+    }
+
     /// The bytes in memory; a file range is read.
     pub fn to_bytes(&self) -> Result<Bytes, DiskError> {
         match self {

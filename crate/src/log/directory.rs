@@ -2,6 +2,7 @@
 //! `partition.metadata`.
 
 use crate::disk::{Disk, DiskError, read_file};
+use crate::wire::Uuid;
 
 const META_PROPERTIES: &str = "meta.properties";
 const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
@@ -96,8 +97,10 @@ impl PartitionMetadata {
         let path = format!("{directory}/{PARTITION_METADATA}");
         let Some(text) = read_optional(disk, &path)? else { return Ok(None) };
         match (value_of(&text, ':', "version"), value_of(&text, ':', "topic_id")) {
-            (Some("0"), Some(topic_id)) => Ok(Some(PartitionMetadata { topic_id: topic_id.to_owned() })),
-            _ => Err(DirectoryError::Malformed { path, expected: "`version: 0` and `topic_id: …`" }),
+            (Some("0"), Some(topic_id)) if topic_id.parse::<Uuid>().is_ok() => {
+                Ok(Some(PartitionMetadata { topic_id: topic_id.to_owned() }))
+            }
+            _ => Err(DirectoryError::Malformed { path, expected: "`version: 0` and `topic_id: <22 characters>`" }),
         }
     }
 
@@ -167,5 +170,8 @@ mod tests {
         metadata.write(&mut disk, "t-0").unwrap();
         assert_eq!(PartitionMetadata::read(&mut disk, "t-0"), Ok(Some(metadata)));
         assert_eq!(PartitionMetadata::read(&mut disk, "t-1"), Ok(None));
+        // Half an id is no other topic's: the directory must not be put aside for it.
+        disk.replace("t-0/partition.metadata", b"version: 0\ntopic_id: J8aAPcfL").unwrap();
+        assert!(matches!(PartitionMetadata::read(&mut disk, "t-0"), Err(DirectoryError::Malformed { .. })));
     }
 }

@@ -46,6 +46,13 @@ impl<const ENTRY_BYTES: usize> EntryFile<ENTRY_BYTES> {
         Ok(file)
     }
 
+    fn has_whole_entries(&self, disk: &dyn Disk) -> Result<bool, DiskError> {
+        match self.file {
+            Some(file) => Ok(disk.len(file)? % Self::SIZE == 0),
+            None => Ok(false),
+        }
+    }
+
     fn push(&mut self, disk: &mut dyn Disk, entry: [u8; ENTRY_BYTES]) -> Result<(), DiskError> {
         let file = match self.file {
             Some(file) => file,
@@ -115,8 +122,13 @@ impl OffsetIndex {
         self.reload_last(disk)
     }
 
-    pub fn exists(&self) -> bool {
-        self.file.file.is_some()
+    /// False also if there is no file.
+    pub fn has_whole_entries(&self, disk: &dyn Disk) -> Result<bool, DiskError> {
+        self.file.has_whole_entries(disk)
+    }
+
+    pub fn last(&self) -> OffsetPosition {
+        self.last
     }
 
     pub fn file_id(&self) -> Option<FileId> {
@@ -230,8 +242,9 @@ impl TimeIndex {
         self.reload_last(disk)
     }
 
-    pub fn exists(&self) -> bool {
-        self.file.file.is_some()
+    /// False also if there is no file.
+    pub fn has_whole_entries(&self, disk: &dyn Disk) -> Result<bool, DiskError> {
+        self.file.has_whole_entries(disk)
     }
 
     pub fn file_id(&self) -> Option<FileId> {

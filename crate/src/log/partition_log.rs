@@ -17,8 +17,14 @@ pub enum LogError {
     Disk(DiskError),
     /// At a position where a batch begins there is none.
     Corrupt {
+        base_offset: i64,
         position: u64,
         error: BatchError,
+    },
+    /// There is a batch, and not the one that was written there: its CRC or its offset is wrong.
+    Damaged {
+        base_offset: i64,
+        position: u64,
     },
     /// Kafka died while it swapped a compacted segment in. Kafka itself must finish that.
     UnfinishedSwap {
@@ -32,7 +38,14 @@ impl std::fmt::Display for LogError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             LogError::Disk(error) => error.fmt(f),
-            LogError::Corrupt { position, error } => write!(f, "at position {position}: {error}"),
+            LogError::Corrupt { base_offset, position, error } => {
+                write!(f, "{base_offset:020}.log, at position {position}: {error}")
+            }
+            LogError::Damaged { base_offset, position } => write!(
+                f,
+                "{base_offset:020}.log, at position {position}: the batch is not as it was written, its CRC or its \
+                 offset is wrong"
+            ),
             LogError::UnfinishedSwap { path } => {
                 write!(f, "{path} is left of an interrupted compaction, start Apache Kafka once to finish it")
             }

@@ -95,7 +95,7 @@ impl Recovery {
             log.log_start_offset = log.log_start_offset.max(*first);
         }
         let mut recovery = Recovery { log, options, loaded: Loaded::default(), phase: Phase::Done };
-        match recovery.first_to_recover() {
+        match recovery.first_to_recover(disk)? {
             Some(base_offset) => recovery.reload_producers(disk, base_offset, AfterProducers::RecoverSegment)?,
             None => recovery.load_ends(disk)?,
         }
@@ -124,16 +124,22 @@ impl Recovery {
         }
     }
 
-    /// The segment that holds the recovery point, or the first behind it; none after a clean stop, unless an index is
-    /// missing.
-    fn first_to_recover(&self) -> Option<i64> {
+    /// The segment that holds the recovery point, or the first behind it; none after a clean stop. An earlier one if its
+    /// indexes are missing or wrong.
+    fn first_to_recover(&self, disk: &dyn Disk) -> Result<Option<i64>, LogError> {
         let (segments, point) = (&self.log.segments, self.options.recovery_point);
-        if self.options.clean_shutdown {
-            let incomplete = |segment: &&Segment| !segment.offset_index.exists() || !segment.time_index.exists();
-            return segments.values().find(incomplete).map(|segment| segment.base_offset);
+        let crashed = if self.options.clean_shutdown {
+            None
+        } else {
+            let holding = segments.range(..=point).next_back();
+            holding.or_else(|| segments.first_key_value()).map(|(base, _)| *base)
+        };
+        for segment in segments.range(..crashed.unwrap_or(i64::MAX)).map(|(_, segment)| segment) {
+            if !segment.has_sane_indexes(disk)? {
+                return Ok(Some(segment.base_offset));
+            }
         }
-        let holding = segments.range(..=point).next_back();
-        holding.or_else(|| segments.first_key_value()).map(|(base, _)| *base)
+        Ok(crashed)
     }
 
     fn reload_producers(&mut self, disk: &mut dyn Disk, until: i64, then: AfterProducers) -> Result<(), LogError> {
@@ -199,15 +205,19 @@ impl Recovery {
         let base_offset = *base_offset;
         while *left > 0 {
             let position = scan.position();
-            let Next::Batch(found) = scan.next(disk)? else { return self.end_segment(disk, base_offset, position) };
+            let found = match scan.next(disk)? {
+                Next::Batch(found) => found,
+                // After a clean stop this is no torn tail: an index is rebuilt, and nothing is cut for it.
+                Next::Bad(error) if self.options.clean_shutdown => return Err(scan.corrupt(error)),
+                Next::Bad(_) | Next::End => return self.end_segment(disk, base_offset, position),
+            };
             *left -= 1;
             let batch = scan.whole(disk, &found)?;
-            // Kafka looks at size and CRC. The offset, which no CRC covers, is looked at too: it may not go back, and
-            // must fit the segment's index.
-            let in_order = batch.base_offset() >= *next_offset
-                && batch.last_offset_delta() >= 0
-                && batch.last_offset().wrapping_sub(base_offset) <= i64::from(i32::MAX);
-            if !in_order || !batch.is_crc_valid() {
+            // Kafka looks at size and CRC.
+            if !found.header().follows(*next_offset, base_offset) || !batch.is_crc_valid() {
+                if self.options.clean_shutdown {
+                    return Err(LogError::Damaged { base_offset, position });
+                }
                 return self.end_segment(disk, base_offset, position);
             }
             *next_offset = batch.next_offset();

@@ -15,6 +15,8 @@ pub(super) const RECOVERY_WINDOW_BYTES: u64 = 64 * 1024;
 #[derive(Debug, Clone)]
 pub(super) struct Scan {
     file: FileId,
+    /// The segment's, for errors.
+    base_offset: i64,
     position: u64,
     end: u64,
     window_bytes: u64,
@@ -41,8 +43,8 @@ pub(super) enum Next {
 }
 
 impl Scan {
-    pub fn new(file: FileId, position: u64, end: u64, window_bytes: u64) -> Scan {
-        Scan { file, position, end, window_bytes, window: Bytes::new(), window_start: position }
+    pub fn new(file: FileId, base_offset: i64, position: u64, end: u64, window_bytes: u64) -> Scan {
+        Scan { file, base_offset, position, end, window_bytes, window: Bytes::new(), window_start: position }
     }
 
     pub fn position(&self) -> u64 {
@@ -62,13 +64,14 @@ impl Scan {
             return Ok(Next::Bad(BatchError::SizeBelowMinimum { size: length }));
         }
         let size = length as u64 + LOG_OVERHEAD as u64;
+        // Kafka asks in this order: what announces more than there is counts as cut, whatever else it says.
+        if size > left {
+            return Ok(Next::End);
+        }
         if let Some(&magic) = header.get(16)
             && magic as i8 != crate::record::MAGIC_VALUE_V2
         {
             return Ok(Next::Bad(BatchError::Magic { magic: magic as i8 }));
-        }
-        if size > left {
-            return Ok(Next::End);
         }
         let Ok(header) = header.as_ref().try_into() else {
             return Ok(Next::Bad(BatchError::TooShort { size }));
@@ -86,14 +89,20 @@ impl Scan {
         match self.next(disk)? {
             Next::Batch(found) => Ok(Some(found)),
             Next::End => Ok(None),
-            Next::Bad(error) => Err(LogError::Corrupt { position: self.position, error }),
+            Next::Bad(error) => Err(self.corrupt(error)),
         }
     }
 
     /// All bytes of a batch that this scan found.
     pub fn whole(&mut self, disk: &dyn Disk, found: &Found) -> Result<Batch<Bytes>, LogError> {
         let bytes = self.bytes(disk, found.position, found.size)?;
-        Batch::new(bytes).map_err(|error| LogError::Corrupt { position: found.position, error })
+        let base_offset = self.base_offset;
+        Batch::new(bytes).map_err(|error| LogError::Corrupt { base_offset, position: found.position, error })
+    }
+
+    /// The error for what stands at this scan's position.
+    pub fn corrupt(&self, error: BatchError) -> LogError {
+        LogError::Corrupt { base_offset: self.base_offset, position: self.position, error }
     }
 
     fn bytes(&mut self, disk: &dyn Disk, position: u64, len: u64) -> Result<Bytes, LogError> {
@@ -126,6 +135,17 @@ impl HeaderView<'_> {
     pub fn last_offset(&self) -> i64 {
         let delta = i32::from_be_bytes(std::array::from_fn(|i| self.0[23 + i]));
         self.base_offset().wrapping_add(i64::from(delta))
+    }
+
+    /// Whether the batch can come next in a segment: offsets, which no CRC covers, do not go back and fit the index.
+    pub fn follows(&self, next_offset: i64, segment_base_offset: i64) -> bool {
+        let delta = i32::from_be_bytes(std::array::from_fn(|i| self.0[23 + i]));
+        self.base_offset() >= next_offset
+            && delta >= 0
+            && self
+                .last_offset()
+                .checked_sub(segment_base_offset)
+                .is_some_and(|relative| relative <= i64::from(i32::MAX))
     }
 
     pub fn max_timestamp(&self) -> i64 {

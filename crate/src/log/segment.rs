@@ -81,6 +81,24 @@ impl Segment {
         }
     }
 
+    /// Whether both indexes can be those of this log: whole entries, and the last one points at a batch. What lies
+    /// between is a hint, see [`Segment::find`].
+    pub fn has_sane_indexes(&self, disk: &dyn Disk) -> Result<bool, LogError> {
+        if !self.offset_index.has_whole_entries(disk)? || !self.time_index.has_whole_entries(disk)? {
+            return Ok(false);
+        }
+        if self.time_index.last().offset < self.base_offset {
+            return Ok(false);
+        }
+        let last = self.offset_index.last();
+        if last.position == 0 {
+            return Ok(last.offset >= self.base_offset);
+        }
+        let Next::Batch(found) = self.scan_from(last.position).next(disk)? else { return Ok(false) };
+        let first = found.header().base_offset();
+        Ok(first >= self.base_offset && first <= last.offset)
+    }
+
     /// Reads from the file what appends otherwise keep current: the first and the largest timestamp.
     pub fn load_timestamps(&mut self, disk: &dyn Disk) -> Result<(), LogError> {
         self.first_batch_timestamp = self.scan(0).next_whole(disk)?.map(|found| found.header().max_timestamp());
@@ -97,8 +115,17 @@ impl Segment {
     pub fn load_end(&mut self, disk: &dyn Disk) -> Result<i64, LogError> {
         let mut scan = self.scan(self.offset_index.lookup(disk, i64::MAX)?.position);
         let mut next_offset = self.base_offset;
-        while let Next::Batch(found) = scan.next(disk)? {
-            next_offset = found.header().last_offset().wrapping_add(1);
+        loop {
+            match scan.next(disk)? {
+                Next::Batch(found) if found.header().follows(next_offset, self.base_offset) => {
+                    next_offset = found.header().last_offset() + 1;
+                }
+                Next::Batch(Found { position, .. }) => {
+                    return Err(LogError::Damaged { base_offset: self.base_offset, position });
+                }
+                Next::Bad(error) => return Err(scan.corrupt(error)),
+                Next::End => break,
+            }
         }
         self.torn_bytes = self.size - scan.position();
         self.size = scan.position();
@@ -107,12 +134,17 @@ impl Segment {
 
     pub fn scan(&self, position: u64) -> Scan {
         let position = if position > self.size { 0 } else { position };
-        Scan::new(self.log, position, self.size, HEADERS_WINDOW_BYTES)
+        Scan::new(self.log, self.base_offset, position, self.size, HEADERS_WINDOW_BYTES)
+    }
+
+    /// The same, with nothing at all behind the end.
+    fn scan_from(&self, position: u64) -> Scan {
+        Scan::new(self.log, self.base_offset, position, self.size, HEADERS_WINDOW_BYTES)
     }
 
     /// A scan that reads everything.
     pub fn scan_all(&self, position: u64) -> Scan {
-        Scan::new(self.log, position, self.size, RECOVERY_WINDOW_BYTES)
+        Scan::new(self.log, self.base_offset, position, self.size, RECOVERY_WINDOW_BYTES)
     }
 
     /// Whether the next batch belongs into a new segment.
@@ -222,6 +254,10 @@ impl Segment {
     /// The first batch whose last offset is at or after `offset`.
     pub fn find(&self, disk: &dyn Disk, offset: i64) -> Result<Option<Found>, LogError> {
         let mut scan = self.scan(self.offset_index.lookup(disk, offset)?.position);
+        // An entry that is wrong must not hide what is there: then all is looked at.
+        if !matches!(scan.clone().next(disk)?, Next::Batch(found) if found.header().base_offset() <= offset) {
+            scan = self.scan(0);
+        }
         while let Some(found) = scan.next_whole(disk)? {
             if found.header().last_offset() >= offset {
                 return Ok(Some(found));

@@ -170,10 +170,6 @@ impl Frames {
         let opened_here = conn.0.is_multiple_of(2);
         let to = if opened_here { wire.acceptor } else { Some(wire.opener) };
         let Some(to) = to else { return };
-        let size = chunks.iter().map(|chunk| match chunk {
-            Slice::Bytes(bytes) => bytes.len() as u64,
-            Slice::File(range) => range.len,
-        });
         let start = first_bytes(chunks);
         let header = if opened_here { request_header(start) } else { self.response_header(start, peer) };
         let index = self.frames.len();
@@ -187,7 +183,7 @@ impl Frames {
             to,
             conns: (conn, peer),
             sent_at: at,
-            size: size.sum(),
+            size: chunks.iter().map(Slice::size_in_bytes).sum(),
             buffered: None,
             outcome: Outcome::Pending,
             header,

@@ -6,7 +6,7 @@ use super::decode::{ITEM, check_version};
 use super::header::{RequestHeader, ResponseHeader, request_header_version, response_header_version};
 use super::reader::STRING_BYTES_MAX;
 use super::schema::{Field, Kind, Message, Preset, Schema, Struct, Type, UnknownTag, Value};
-use super::writer::{Writer, length_u32, slice_len};
+use super::writer::{Writer, length_u32};
 use super::{WireError, WireErrorKind};
 use crate::disk::Slice;
 
@@ -180,7 +180,7 @@ fn write_value(writer: &mut Writer, field: &Field, ty: &Type, value: &Value<'_>)
             writer.put(bytes);
         }
         (Value::Records(slice), _) => {
-            write_length(writer, field, ty, slice_len(slice))?;
+            write_length(writer, field, ty, slice.size_in_bytes())?;
             writer.foreign(slice);
         }
         (Value::Array(items), Type::Array(item)) => {
@@ -239,7 +239,7 @@ pub(super) fn is_preset(preset: Preset, value: &Value<'_>) -> bool {
         (_, Value::Uuid(id)) => id.is_zero(),
         (_, Value::String(text)) => text.is_empty(),
         (_, Value::Bytes(bytes)) => bytes.is_empty(),
-        (_, Value::Records(slice)) => slice_len(slice) == 0,
+        (_, Value::Records(slice)) => slice.size_in_bytes() == 0,
         (_, Value::Array(items)) => items.count() == 0,
         (_, Value::Struct(source)) => {
             let mut fields = source.table().fields.iter().enumerate();

@@ -4,7 +4,6 @@
 use std::fmt::Write;
 
 use super::schema::{Field, Message, Struct, Type, Value};
-use super::writer::slice_len;
 
 /// The JSON of a message of `version`.
 pub fn to_json<M: Message>(message: &M, version: i16) -> String {
@@ -61,7 +60,7 @@ fn write_value(out: &mut String, ty: &Type, value: &Value<'_>, version: i16) {
         (Value::Uuid(id), _) => write_string(out, &id.to_string()),
         (Value::String(text), _) => write_string(out, text),
         (Value::Bytes(bytes), _) => write_base64(out, bytes),
-        (Value::Records(slice), _) => write_display(out, &slice_len(slice)),
+        (Value::Records(slice), _) => write_display(out, &slice.size_in_bytes()),
         (Value::Array(items), Type::Array(item)) => {
             out.push('[');
             for index in 0..items.count() {

@@ -43,7 +43,7 @@ impl Writer {
         match slice {
             Slice::Bytes(bytes) if bytes.len() < COPY_BYTES_MAX => self.put(bytes),
             _ => {
-                self.pieces_bytes += slice_len(slice);
+                self.pieces_bytes += slice.size_in_bytes();
                 self.pieces.push((self.buffer.len(), slice.clone()));
             }
         }
@@ -127,13 +127,6 @@ pub(super) struct TagStart {
     buffer: usize,
     pieces: usize,
     len: u64,
-}
-
-pub(super) fn slice_len(slice: &Slice) -> u64 {
-    match slice {
-        Slice::Bytes(bytes) => bytes.len() as u64,
-        Slice::File(range) => range.len,
-    }
 }
 
 /// A length that fits Kafka's int32.

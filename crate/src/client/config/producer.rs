@@ -62,7 +62,8 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
             "1" => 1,
             _ => -1,
         },
-        batch_size: keys.int("batch.size", 16_384, 0..=i32::MAX)?,
+        // 0 switches batching off, which is done by batches that one record fills (KafkaProducer).
+        batch_size: keys.int("batch.size", 16_384, 0..=i32::MAX)?.max(1),
         buffer_memory: keys.long("buffer.memory", 33_554_432, 0..=i64::MAX)?,
         delivery_timeout_ms,
         idempotence: idempotence_wanted,

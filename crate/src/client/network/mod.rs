@@ -244,7 +244,7 @@ impl Network {
         };
         // The only failure left is a value that the version cannot carry; we build for the version.
         let chunks = wire::encode_request(&header, body).map_err(|_| UnsupportedVersion)?;
-        connection.bytes_sent += chunks.iter().map(slice_len).sum::<u64>();
+        connection.bytes_sent += chunks.iter().map(Slice::size_in_bytes).sum::<u64>();
         let now_ms = outbox.now_ms();
         connection.last_used_ms = now_ms;
         connection.in_flight.push_back(InFlight {
@@ -554,12 +554,5 @@ impl Sent<'_> {
 fn complete(node: i32, request: InFlight, outcome: Outcome, done: &mut Vec<Completion>) {
     if let Purpose::Of(asked) = request.purpose {
         done.push(Completion { request: asked, node, version: request.version, outcome, sent_by: request.sent_by });
-    }
-}
-
-fn slice_len(slice: &Slice) -> u64 {
-    match slice {
-        Slice::Bytes(bytes) => bytes.len() as u64,
-        Slice::File(range) => range.len,
     }
 }

@@ -29,7 +29,7 @@ pub struct Arguments {
     pub bootstrap: Option<String>,
     /// With --bootstrap: what carries out a fault, as `EVENT=command {node}`. Events: kill, stop, cont, term, start,
     /// power-cut, disk-lost.
-    #[arg(long = "on", value_name = "EVENT=COMMAND", requires = "bootstrap")]
+    #[arg(long = "on", value_name = "EVENT=COMMAND", requires = "bootstrap", conflicts_with = "real")]
     pub on: Vec<String>,
     /// Print one JSON document instead of tables.
     #[arg(long)]

@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         if restart.is_none() && section.has("boot_ms") {
             return Err(self.source.error_at(boot.byte, "`boot_ms` needs a `start_at`"));
         }
-        if restart.is_some_and(|restart| restart.start_at < at + dying) {
+        if restart.is_some_and(|restart| restart.start_at <= at + dying) {
             return Err(self.source.error_at(start_at.byte, "`start_at` must come after the death"));
         }
         section.finish()?;

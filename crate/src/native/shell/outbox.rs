@@ -51,10 +51,7 @@ pub struct Outbox {
 impl Outbox {
     pub fn push(&mut self, chunks: Vec<Slice>) {
         for chunk in chunks {
-            let len = match &chunk {
-                Slice::Bytes(bytes) => bytes.len() as u64,
-                Slice::File(range) => range.len,
-            };
+            let len = chunk.size_in_bytes();
             if len > 0 {
                 self.unsent += len;
                 self.chunks.push_back(chunk);
