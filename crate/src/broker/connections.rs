@@ -261,7 +261,7 @@ impl Broker {
     /// Closes a connection because of what came on it.
     pub(super) fn refuse(&mut self, cx: &mut Context<'_>, conn: ConnId) {
         if self.connections.remove(conn) {
-            self.purgatory.forget_connection(conn);
+            self.forget_waiting(conn);
             cx.out.emit(EffectKind::Close(conn));
             cx.out.note(Note::ConnectionRefused { conn });
         }

@@ -61,6 +61,12 @@ struct ReadOne {
     start: Option<OffsetMetadata>,
 }
 
+impl DelayedFetch {
+    pub fn partitions(&self) -> Vec<PartitionKey> {
+        self.positions.iter().map(|position| position.key).collect()
+    }
+}
+
 impl Broker {
     pub(super) fn handle_fetch(&mut self, cx: &mut Context<'_>, request: RequestId, body: FetchRequest) {
         // Only a session that exists can be continued, and none does.
@@ -84,8 +90,8 @@ impl Broker {
         }
         let wait = Duration::from_ms(u64::try_from(body.max_wait_ms).unwrap_or(0));
         let deadline = cx.now() + wait;
-        let keys: Vec<PartitionKey> = read.positions.iter().map(|position| position.key).collect();
         let fetch = DelayedFetch { request, deadline, body, min_bytes, positions: read.positions };
+        let keys = fetch.partitions();
         let id = self.purgatory.add(Delayed::Fetch(fetch));
         for key in keys {
             if let Some(partition) = self.partitions.get_mut(&key) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::controller::{BROKER_RESOURCE, Change, ControllerRequest, MetadataRecord, RecoveryState, TOPIC_RESOURCE};
 use crate::disk::DiskError;
 use crate::log::{Log, LogConfig, LogError, PartitionMetadata, log_directory_name, write_offset_checkpoint};
-use crate::node::{EffectKind, FlushToken, Note};
+use crate::node::{ConnId, EffectKind, FlushToken, Note};
 use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::TimestampType;
 use crate::wire::Uuid;
@@ -19,7 +19,7 @@ use super::config::{TopicConfig, TopicConfigs};
 use super::context::Context;
 use super::lifecycle::ControllerCall;
 use super::partition::{Partition, PartitionKey};
-use super::purgatory::Delayed;
+use super::purgatory::{Delayed, DelayedId};
 
 pub(super) const HIGH_WATERMARK_CHECKPOINT: &str = "replication-offset-checkpoint";
 pub(super) const RECOVERY_POINT_CHECKPOINT: &str = "recovery-point-offset-checkpoint";
@@ -300,6 +300,22 @@ impl Broker {
             }
         }
         looked
+    }
+
+    /// The partitions stop watching an operation that ended by itself: on an idle one nothing else would clear it away.
+    pub(super) fn unwatch(&mut self, id: DelayedId, operation: &Delayed) {
+        for key in operation.partitions() {
+            if let Some(partition) = self.partitions.get_mut(&key) {
+                partition.waiting.remove(&id);
+            }
+        }
+    }
+
+    /// The peer of a connection is gone, or will be.
+    pub(super) fn forget_waiting(&mut self, conn: ConnId) {
+        if let Some((id, operation)) = self.purgatory.take_of_connection(conn) {
+            self.unwatch(id, &operation);
+        }
     }
 
     /// Ends an operation whatever it waits for.

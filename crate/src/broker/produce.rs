@@ -64,6 +64,12 @@ impl Target<'_> {
     }
 }
 
+impl DelayedProduce {
+    pub fn partitions(&self) -> Vec<PartitionKey> {
+        self.waiting.keys().copied().collect()
+    }
+}
+
 impl Broker {
     pub(super) fn handle_produce(
         &mut self,
@@ -312,7 +318,7 @@ impl Broker {
             self.respond(cx, produce.request, &produce.response);
             return;
         }
-        let keys: Vec<PartitionKey> = produce.waiting.keys().copied().collect();
+        let keys = produce.partitions();
         let id = self.purgatory.add(Delayed::Produce(produce));
         for key in keys {
             if let Some(partition) = self.partitions.get_mut(&key) {

@@ -27,6 +27,14 @@ impl Delayed {
         }
     }
 
+    /// The partitions that watch it.
+    pub fn partitions(&self) -> Vec<PartitionKey> {
+        match self {
+            Delayed::Produce(produce) => produce.partitions(),
+            Delayed::Fetch(fetch) => fetch.partitions(),
+        }
+    }
+
     pub fn deadline(&self) -> Instant {
         match self {
             Delayed::Produce(produce) => produce.deadline,
@@ -78,20 +86,19 @@ impl Purgatory {
         Some(operation)
     }
 
-    /// Nobody is there to hear the answer. The partitions forget the operation when they next look at it.
-    pub fn forget_connection(&mut self, conn: ConnId) {
-        if let Some(id) = self.by_connection.get(&conn).copied() {
-            self.remove(id);
-        }
+    /// Nobody is there to hear the answer.
+    pub fn take_of_connection(&mut self, conn: ConnId) -> Option<(DelayedId, Delayed)> {
+        let id = self.by_connection.get(&conn).copied()?;
+        Some((id, self.remove(id)?))
     }
 
     pub fn next_timeout(&self) -> Option<Instant> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    pub fn take_expired(&mut self, now: Instant) -> Option<Delayed> {
+    pub fn take_expired(&mut self, now: Instant) -> Option<(DelayedId, Delayed)> {
         let (deadline, id) = self.deadlines.first().copied()?;
-        if deadline > now { None } else { self.remove(id) }
+        if deadline > now { None } else { Some((id, self.remove(id)?)) }
     }
 
     /// Something happened on the partition: its watchers are to be looked at.

@@ -238,7 +238,7 @@ impl Running {
             }
             Input::Closed { conn, .. } => {
                 self.broker.connections.remove(conn);
-                self.broker.purgatory.forget_connection(conn);
+                self.broker.forget_waiting(conn);
             }
             Input::Written { conn, up_to } => self.broker.connections.written(conn, up_to, cx.now()),
             Input::Flushed { token, result } => {
@@ -320,7 +320,8 @@ impl Running {
                 self.broker.send_heartbeat(cx);
             }
         }
-        while let Some(operation) = self.broker.purgatory.take_expired(now) {
+        while let Some((id, operation)) = self.broker.purgatory.take_expired(now) {
+            self.broker.unwatch(id, &operation);
             self.broker.complete(cx, operation);
         }
         self.broker.close_idle(cx);
