@@ -131,8 +131,10 @@ impl MemoryDisk {
     /// The names at `path` and below it.
     fn names_under(&self, path: &str) -> Vec<String> {
         let below = format!("{path}/");
-        let names = self.names.keys().filter(|name| *name == path || name.starts_with(&below));
-        names.cloned().collect()
+        let own = self.names.contains_key(path).then(|| path.to_owned());
+        let inside =
+            self.names.range(below.clone()..).map(|(name, _)| name).take_while(|name| name.starts_with(&below));
+        own.into_iter().chain(inside.cloned()).collect()
     }
 
     fn inode_at(&mut self, path: &str) -> u32 {
@@ -211,10 +213,13 @@ impl Disk for MemoryDisk {
     }
 
     fn remove(&mut self, path: &str) -> Result<(), DiskError> {
-        for name in self.names_under(path) {
-            self.names.remove(&name);
+        let names = self.names_under(path);
+        for name in &names {
+            self.names.remove(name);
         }
-        self.forget_unnamed();
+        if !names.is_empty() {
+            self.forget_unnamed();
+        }
         Ok(())
     }
 
@@ -238,13 +243,16 @@ impl Disk for MemoryDisk {
             return Err(DiskError::Full { path: path.to_owned() });
         }
         // A new inode: whoever has the old file open keeps reading the old bytes.
-        self.names.remove(path);
+        let replaced = self.names.remove(path).is_some();
         let inode = self.inode_at(path);
         let mut content = Content::default();
         content.append(bytes);
         let content = Arc::new(content);
         self.inodes.insert(inode, Inode { written: content.clone(), flushed: content });
-        self.forget_unnamed();
+        // Looks at all files, which a thousand new ones must not each cost.
+        if replaced {
+            self.forget_unnamed();
+        }
         Ok(())
     }
 
