@@ -53,6 +53,15 @@ fn the_json_report_has_the_promised_keys_and_nothing_else() {
 }
 
 #[test]
+fn a_bootstrap_address_without_a_port_is_a_wrong_command() {
+    for address in ["nowhere", ":9092", "127.0.0.1:0", "127.0.0.1:9092,"] {
+        let output = steplog(&["run", "hello", "--bootstrap", address]);
+        assert_eq!(output.status.code(), Some(2), "{address}");
+        assert!(stderr(&output).contains("expected HOST:PORT"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn the_seed_can_be_replaced_and_is_told() {
     let hash = |seed: &str| {
         let report = json(&steplog(&["run", "hello", "--json", "--seed", seed]));

@@ -25,7 +25,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "bootstrap")]
     pub real: bool,
     /// Run against the Kafka cluster that answers there.
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_bootstrap)]
     pub bootstrap: Option<String>,
     /// With --bootstrap: what carries out a fault, as `EVENT=command {node}`. Events: kill, stop, cont, term, start,
     /// power-cut, disk-lost.
@@ -38,6 +38,16 @@ pub struct Arguments {
 
 fn parse_instant(text: &str) -> Result<Duration, String> {
     duration(text).ok_or_else(|| "expected a duration, e.g. 3.2s or 900ms".to_string())
+}
+
+/// As `bootstrap.servers`: one address, or several separated by commas.
+fn parse_bootstrap(text: &str) -> Result<String, String> {
+    let is_address = |address: &str| {
+        let parts = address.rsplit_once(':');
+        parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0))
+    };
+    let fits = text.split(',').all(is_address);
+    fits.then(|| text.to_string()).ok_or_else(|| "expected HOST:PORT, several with commas between".to_string())
 }
 
 pub fn execute(arguments: Arguments) -> Outcome {
