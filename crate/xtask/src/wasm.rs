@@ -31,16 +31,19 @@ pub fn build(root: &Path) -> Result {
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", without_machine_paths(root)))?;
     let target = std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root.join("target"), Into::into);
     let built = target.join("wasm32-unknown-unknown/web/steplog.wasm");
-    let out = root.join("www/pkg");
+    let (staging, out) = (target.join("page-wasm"), root.join("www/pkg"));
+    let made = out.join("steplog_bg.wasm");
+    if is_newer(&made, &built) && is_newer(&made, &std::env::current_exe()?) {
+        return Ok(());
+    }
     Bindgen::new()
         .input_module("steplog", without_panic_texts(&built)?)
         .web(true)?
         .typescript(true)
         .remove_producers_section(true)
         .out_name("steplog")
-        .generate(&out)?;
+        .generate(&staging)?;
 
-    let wasm = out.join("steplog_bg.wasm");
     run(Command::new(root.join("node_modules/.bin/wasm-opt"))
         // Like stands beside like by name, which compresses better; the names themselves go. Zeros compress better
         // than the ends of a thousand segments between which they were left out.
@@ -48,9 +51,22 @@ pub fn build(root: &Path) -> Result {
         // What rustc's default target uses, and every browser since 2022 has.
         .args(["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext"])
         .args(["--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue"])
-        .arg(&wasm)
+        .arg(staging.join("steplog_bg.wasm"))
         .arg("-o")
-        .arg(&wasm))
+        .arg(staging.join("small.wasm")))?;
+    std::fs::create_dir_all(&out)?;
+    for file in ["steplog.js", "steplog.d.ts", "steplog_bg.wasm.d.ts"] {
+        std::fs::copy(staging.join(file), out.join(file))?;
+    }
+    // Last, so that what stands there is whole if it is newer than what it was made of.
+    std::fs::copy(staging.join("small.wasm"), made)?;
+    Ok(())
+}
+
+/// Whether `made` exists and was written after `from`. If in doubt it was not.
+fn is_newer(made: &Path, from: &Path) -> bool {
+    let written = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    written(made).zip(written(from)).is_some_and(|(made, from)| made > from)
 }
 
 /// Flags that leave out of the wasm where on this machine it was built.
