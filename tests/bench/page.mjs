@@ -23,8 +23,9 @@ export async function pageRows() {
   const pkg = join(root, "www/pkg");
   const { initSync, Lab } = await import(join(pkg, "steplog.js"));
   initSync({ module: readFileSync(join(pkg, "steplog_bg.wasm")) });
-  const dist = join(root, "www/dist/assets");
-  const scripts = readdirSync(dist).filter((file) => file.endsWith(".js"));
+  const dist = join(root, "www/dist");
+  const scripts = readdirSync(dist, { recursive: true }).filter((file) => /^(assets\/)?[^/]+\.js$/.test(file));
+  if (scripts.length === 0) throw new Error("www/dist has no script: npm run build makes it");
   const rows = [
     { what: "wasm, gzipped", ours: gzippedKb(join(pkg, "steplog_bg.wasm")), unit: "KB", most: 300 },
     {
