@@ -1,7 +1,7 @@
 //! How Kafka names the files and directories of a log (LogFileUtils).
 
 /// Of one segment.
-pub(super) const LOG_SUFFIX: &str = ".log";
+pub const LOG_SUFFIX: &str = ".log";
 pub(super) const INDEX_SUFFIX: &str = ".index";
 pub(super) const TIME_INDEX_SUFFIX: &str = ".timeindex";
 pub(super) const TXN_INDEX_SUFFIX: &str = ".txnindex";
@@ -12,7 +12,7 @@ pub(super) const LEFTOVER_SUFFIXES: [&str; 2] = [".cleaned", ".deleted"];
 pub(super) const SWAP_SUFFIX: &str = ".swap";
 
 /// `directory/00000000000000000042.log`
-pub(super) fn segment_file(directory: &str, base_offset: i64, suffix: &str) -> String {
+pub fn segment_file(directory: &str, base_offset: i64, suffix: &str) -> String {
     format!("{directory}/{base_offset:020}{suffix}")
 }
 

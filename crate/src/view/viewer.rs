@@ -10,6 +10,7 @@ use super::story::{RecordStory, StepKind, Story, since};
 use super::{Inspected, WhyLink, inspect, why};
 use crate::disk::read_file;
 use crate::experiment::{BadConfig, Cold, Experiment, Lab, Place, Report};
+use crate::log::{LOG_SUFFIX, log_directory_name, segment_file};
 use crate::node::Instant;
 use crate::sim::{Astray, Events, Replayable, Store, Timeline};
 
@@ -129,7 +130,8 @@ impl Viewer {
         // A copy shares its chunks; reading leaves the run's own disk as it is.
         let mut disk = self.lab().world().machine(*process)?.as_server()?.disk().clone();
         let base_offset = state.segments.last()?.base_offset;
-        let path = format!("{}-{}/{base_offset:020}.log", shown.topic, shown.partition);
+        let directory = log_directory_name(&shown.topic, shown.partition);
+        let path = segment_file(&directory, base_offset, LOG_SUFFIX);
         let bytes = read_file(&mut disk, &path).ok()?;
         Some(inspect::segment(bytes))
     }
