@@ -7,7 +7,8 @@ use bytes::Bytes;
 use serde_json::Value;
 use steplog::disk::Slice;
 use steplog::wire::messages::{
-    api_versions, broker_lifecycle, create_topics, fetch, init_producer_id, list_offsets, metadata, produce,
+    api_versions, broker_lifecycle, configs, create_partitions, create_topics, delete_topics, fetch, init_producer_id,
+    list_offsets, metadata, produce,
 };
 use steplog::wire::schema::Kind;
 use steplog::wire::{
@@ -36,8 +37,15 @@ pub fn hex(text: &str) -> Bytes {
     digits.map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
+/// The packed lists of frames.
+const DECODED: &[&str] = &["decoded.json.gz", "decoded-configs.json.gz"];
+
 pub fn frames() -> Vec<Frame> {
-    let packed = fixture("decoded.json.gz");
+    DECODED.iter().flat_map(|name| frames_of(name)).collect()
+}
+
+fn frames_of(packed: &str) -> Vec<Frame> {
+    let packed = fixture(packed);
     let mut text = String::new();
     flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut text).unwrap();
     let list: Vec<Value> = serde_json::from_str(&text).unwrap();
@@ -71,6 +79,18 @@ macro_rules! for_api {
             ApiKey::METADATA => $then!(metadata::MetadataRequest, metadata::MetadataResponse),
             ApiKey::API_VERSIONS => $then!(api_versions::ApiVersionsRequest, api_versions::ApiVersionsResponse),
             ApiKey::CREATE_TOPICS => $then!(create_topics::CreateTopicsRequest, create_topics::CreateTopicsResponse),
+            ApiKey::DELETE_TOPICS => $then!(delete_topics::DeleteTopicsRequest, delete_topics::DeleteTopicsResponse),
+            ApiKey::CREATE_PARTITIONS => {
+                $then!(create_partitions::CreatePartitionsRequest, create_partitions::CreatePartitionsResponse)
+            }
+            ApiKey::DESCRIBE_CONFIGS => $then!(configs::DescribeConfigsRequest, configs::DescribeConfigsResponse),
+            ApiKey::ALTER_CONFIGS => $then!(configs::AlterConfigsRequest, configs::AlterConfigsResponse),
+            ApiKey::INCREMENTAL_ALTER_CONFIGS => {
+                $then!(configs::IncrementalAlterConfigsRequest, configs::IncrementalAlterConfigsResponse)
+            }
+            ApiKey::LIST_CONFIG_RESOURCES => {
+                $then!(configs::ListConfigResourcesRequest, configs::ListConfigResourcesResponse)
+            }
             ApiKey::INIT_PRODUCER_ID => {
                 $then!(init_producer_id::InitProducerIdRequest, init_producer_id::InitProducerIdResponse)
             }

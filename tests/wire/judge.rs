@@ -6,7 +6,8 @@ use kafka_protocol::protocol::{Decodable, Encodable, Message as TheirMessage};
 use steplog::disk::Slice;
 use steplog::node::Rng;
 use steplog::wire::messages::{
-    api_versions, broker_lifecycle, create_topics, fetch, init_producer_id, list_offsets, metadata, produce,
+    api_versions, broker_lifecycle, configs, create_partitions, create_topics, delete_topics, fetch, init_producer_id,
+    list_offsets, metadata, produce,
 };
 use steplog::wire::schema::{Field, Slot, Struct, Type};
 use steplog::wire::{Message, Uuid, decode_prefix, encode};
@@ -129,7 +130,22 @@ fn another_implementation_agrees_on_random_messages_of_every_version_it_knows() 
         agree::<broker_lifecycle::BrokerHeartbeatResponse, theirs::BrokerHeartbeatResponse>(rng),
         agree::<broker_lifecycle::AllocateProducerIdsRequest, theirs::AllocateProducerIdsRequest>(rng),
         agree::<broker_lifecycle::AllocateProducerIdsResponse, theirs::AllocateProducerIdsResponse>(rng),
+        agree::<delete_topics::DeleteTopicsRequest, theirs::DeleteTopicsRequest>(rng),
+        agree::<delete_topics::DeleteTopicsResponse, theirs::DeleteTopicsResponse>(rng),
+        agree::<create_partitions::CreatePartitionsRequest, theirs::CreatePartitionsRequest>(rng),
+        agree::<create_partitions::CreatePartitionsResponse, theirs::CreatePartitionsResponse>(rng),
+        agree::<configs::DescribeConfigsRequest, theirs::DescribeConfigsRequest>(rng),
+        agree::<configs::DescribeConfigsResponse, theirs::DescribeConfigsResponse>(rng),
+        agree::<configs::AlterConfigsRequest, theirs::AlterConfigsRequest>(rng),
+        agree::<configs::AlterConfigsResponse, theirs::AlterConfigsResponse>(rng),
+        agree::<configs::IncrementalAlterConfigsRequest, theirs::IncrementalAlterConfigsRequest>(rng),
+        agree::<configs::IncrementalAlterConfigsResponse, theirs::IncrementalAlterConfigsResponse>(rng),
+        agree::<configs::ListConfigResourcesRequest, theirs::ListConfigResourcesRequest>(rng),
+        agree::<configs::ListConfigResourcesResponse, theirs::ListConfigResourcesResponse>(rng),
     ];
     // All of ours but ListOffsets 11, InitProducerIdRequest 6 and BrokerHeartbeat 2, which it does not know.
-    assert_eq!(versions, [11, 11, 15, 15, 10, 10, 14, 14, 5, 5, 6, 6, 6, 7, 5, 5, 2, 2, 1, 1]);
+    assert_eq!(
+        versions,
+        [11, 11, 15, 15, 10, 10, 14, 14, 5, 5, 6, 6, 6, 7, 5, 5, 2, 2, 1, 1, 6, 6, 4, 4, 4, 4, 3, 3, 2, 2, 2, 2]
+    );
 }

@@ -14,11 +14,17 @@ impl ApiKey {
     pub const METADATA: ApiKey = ApiKey(3);
     pub const API_VERSIONS: ApiKey = ApiKey(18);
     pub const CREATE_TOPICS: ApiKey = ApiKey(19);
+    pub const DELETE_TOPICS: ApiKey = ApiKey(20);
     pub const INIT_PRODUCER_ID: ApiKey = ApiKey(22);
+    pub const DESCRIBE_CONFIGS: ApiKey = ApiKey(32);
+    pub const ALTER_CONFIGS: ApiKey = ApiKey(33);
+    pub const CREATE_PARTITIONS: ApiKey = ApiKey(37);
+    pub const INCREMENTAL_ALTER_CONFIGS: ApiKey = ApiKey(44);
     pub const ALTER_PARTITION: ApiKey = ApiKey(56);
     pub const BROKER_REGISTRATION: ApiKey = ApiKey(62);
     pub const BROKER_HEARTBEAT: ApiKey = ApiKey(63);
     pub const ALLOCATE_PRODUCER_IDS: ApiKey = ApiKey(67);
+    pub const LIST_CONFIG_RESOURCES: ApiKey = ApiKey(74);
 
     /// Kafka's table row; `None` for a key that 4.3.0 does not know or has retired (4 to 7).
     pub fn api(self) -> Option<&'static Api> {

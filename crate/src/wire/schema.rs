@@ -308,7 +308,7 @@ impl<T: FieldType> Items for Vec<T> {
 
 impl<T: FieldType> ItemsMut for Vec<T> {
     fn clear_for(&mut self, count: usize, bytes_left: usize) {
-        *self = Vec::with_capacity(count.min(bytes_left / size_of::<T>().max(1) + 1));
+        *self = Vec::with_capacity(count.min((bytes_left / size_of::<T>().max(1)).saturating_add(1)));
     }
     fn push(&mut self) -> Option<Slot<'_>> {
         self.push(T::empty());

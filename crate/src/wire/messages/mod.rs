@@ -4,8 +4,11 @@
 pub mod alter_partition;
 pub mod api_versions;
 pub mod broker_lifecycle;
+pub mod configs;
 pub mod control_records;
+pub mod create_partitions;
 pub mod create_topics;
+pub mod delete_topics;
 pub mod fetch;
 pub mod init_producer_id;
 pub mod list_offsets;
@@ -29,6 +32,18 @@ static SCHEMAS: &[&Schema] = &[
     api_versions::ApiVersionsResponse::SCHEMA,
     create_topics::CreateTopicsRequest::SCHEMA,
     create_topics::CreateTopicsResponse::SCHEMA,
+    delete_topics::DeleteTopicsRequest::SCHEMA,
+    delete_topics::DeleteTopicsResponse::SCHEMA,
+    create_partitions::CreatePartitionsRequest::SCHEMA,
+    create_partitions::CreatePartitionsResponse::SCHEMA,
+    configs::DescribeConfigsRequest::SCHEMA,
+    configs::DescribeConfigsResponse::SCHEMA,
+    configs::AlterConfigsRequest::SCHEMA,
+    configs::AlterConfigsResponse::SCHEMA,
+    configs::IncrementalAlterConfigsRequest::SCHEMA,
+    configs::IncrementalAlterConfigsResponse::SCHEMA,
+    configs::ListConfigResourcesRequest::SCHEMA,
+    configs::ListConfigResourcesResponse::SCHEMA,
     init_producer_id::InitProducerIdRequest::SCHEMA,
     init_producer_id::InitProducerIdResponse::SCHEMA,
     broker_lifecycle::BrokerRegistrationRequest::SCHEMA,
