@@ -4,6 +4,7 @@
 
 mod broker_process;
 mod clients;
+mod decode;
 mod errors;
 mod hostile;
 mod places;

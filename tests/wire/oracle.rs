@@ -1,12 +1,12 @@
 //! Recorded frames decode to the fields that Kafka's own classes print, and encode to the same bytes again.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use steplog::wire::WireErrorKind::{self, CountTooLarge, Null, TagOrder, TooShort, UnknownMessage, VarintTooLong};
 use steplog::wire::api::{self, ApiKey, ListenerKind};
 use steplog::wire::schema::Kind;
 use steplog::wire::{decode_request_header, json, messages};
 
-use crate::corpus::{Frame, fixture, frames, hex, read, read_request};
+use crate::corpus::{Frame, fixture, frames, hex, kind, read, read_request, tree_of};
 
 /// Recorded, but of versions that Kafka 4.3.0 does not serve: it reads the header and then knows what to do.
 const WITHOUT_SCHEMA: &[&str] = &["ApiVersions-v5-req-0", "Metadata-v14-req-0"];
@@ -23,6 +23,17 @@ fn every_recorded_frame_decodes_to_kafkas_fields() {
         let read = read(&frame, &frame.bytes).unwrap_or_else(|error| panic!("{}: {error}", frame.name));
         assert_eq!(read.header, frame.header, "{}", frame.name);
         assert_eq!(read.body, frame.body, "{}", frame.name);
+    }
+}
+
+#[test]
+fn every_recorded_frames_tree_reads_as_kafkas_json() {
+    for frame in readable() {
+        let (tree, error) = tree_of(&frame, &frame.bytes);
+        assert_eq!(error, None, "{}", frame.name);
+        let text = json::frame_to_json(&frame.bytes, &tree, kind(&frame));
+        let read: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", frame.name));
+        assert_eq!(read, json!({ "header": frame.header, "body": frame.body }), "{}", frame.name);
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn frame(bytes: Bytes, row: &FrameRow) -> Inspected {
         end: SIZE.min(bytes.len()),
         depth: 0,
     }];
-    add_tree(&mut fields, &bytes, &tree);
+    add_tree(&mut fields, &bytes, &tree, SIZE);
     Inspected { bytes, fields }
 }
 
@@ -67,9 +67,17 @@ pub(super) fn segment(bytes: Bytes) -> Inspected {
     Inspected { bytes, fields }
 }
 
-fn add_tree(fields: &mut Vec<Field>, bytes: &Bytes, tree: &Tree) {
+/// The fields of a frame without its size prefix, as far as `tree` was read, and of the batches in it.
+pub fn frame_fields(frame: &Bytes, tree: &Tree) -> Vec<Field> {
+    let mut fields = Vec::new();
+    add_tree(&mut fields, frame, tree, 0);
+    fields
+}
+
+/// Adds a tree's fields, which begin `from` bytes after the first of `bytes`.
+fn add_tree(fields: &mut Vec<Field>, bytes: &Bytes, tree: &Tree, from: usize) {
     for node in &tree.nodes {
-        let (start, end) = (SIZE + node.start as usize, SIZE + node.end as usize);
+        let (start, end) = (from + node.start as usize, from + node.end as usize);
         fields.push(Field { name: name(node.label), value: value(node), start, end, depth: node.depth });
         if let Leaf::Records { length } = node.value {
             add_batches(fields, bytes, end.saturating_sub(length as usize), end, node.depth + 1);

@@ -15,7 +15,7 @@ mod viewer;
 mod why;
 
 pub use file_text::file_text;
-pub use inspect::{Field, Inspected};
+pub use inspect::{Field, Inspected, frame_fields};
 pub use story::*;
 pub use viewer::{Unplayable, Viewer};
 pub use why::{WhyKind, WhyLink};

@@ -4,6 +4,7 @@
 //! [`Outcome`]; only [`main`] turns that into an exit code.
 
 mod broker;
+mod decode;
 mod list;
 mod report;
 mod run;
@@ -58,6 +59,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Broker(broker::Arguments),
+    Decode(decode::Arguments),
     List(list::Arguments),
     Run(run::Arguments),
 }
@@ -66,6 +68,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Broker(arguments) => broker::execute(arguments),
+        Command::Decode(arguments) => decode::execute(arguments),
         Command::List(arguments) => list::execute(arguments),
         Command::Run(arguments) => run::execute(arguments),
     };
