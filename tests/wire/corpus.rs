@@ -6,9 +6,14 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use serde_json::Value;
 use steplog::disk::Slice;
+use steplog::wire::messages::administration::{
+    acls, client_quotas, delegation_tokens, describe_cluster, describe_producers, describe_quorum,
+    describe_topic_partitions, elect_leaders, log_dirs, reassignments, sasl, scram, telemetry, unregister_broker,
+    update_features,
+};
 use steplog::wire::messages::{
-    api_versions, broker_lifecycle, configs, create_partitions, create_topics, delete_topics, fetch, init_producer_id,
-    list_offsets, metadata, produce,
+    api_versions, broker_lifecycle, configs, create_partitions, create_topics, delete_records, delete_topics, fetch,
+    find_coordinator, init_producer_id, list_offsets, metadata, offset_for_leader_epoch, produce,
 };
 use steplog::wire::schema::Kind;
 use steplog::wire::{
@@ -38,7 +43,7 @@ pub fn hex(text: &str) -> Bytes {
 }
 
 /// The packed lists of frames.
-const DECODED: &[&str] = &["decoded.json.gz", "decoded-configs.json.gz"];
+const DECODED: &[&str] = &["decoded.json.gz", "decoded-configs.json.gz", "decoded-administration.json.gz"];
 
 pub fn frames() -> Vec<Frame> {
     DECODED.iter().flat_map(|name| frames_of(name)).collect()
@@ -103,6 +108,84 @@ macro_rules! for_api {
             ApiKey::ALLOCATE_PRODUCER_IDS => {
                 $then!(broker_lifecycle::AllocateProducerIdsRequest, broker_lifecycle::AllocateProducerIdsResponse)
             }
+            ApiKey::FIND_COORDINATOR => {
+                $then!(find_coordinator::FindCoordinatorRequest, find_coordinator::FindCoordinatorResponse)
+            }
+            ApiKey::SASL_HANDSHAKE => $then!(sasl::SaslHandshakeRequest, sasl::SaslHandshakeResponse),
+            ApiKey::DELETE_RECORDS => {
+                $then!(delete_records::DeleteRecordsRequest, delete_records::DeleteRecordsResponse)
+            }
+            ApiKey::OFFSET_FOR_LEADER_EPOCH => $then!(
+                offset_for_leader_epoch::OffsetForLeaderEpochRequest,
+                offset_for_leader_epoch::OffsetForLeaderEpochResponse
+            ),
+            ApiKey::DESCRIBE_ACLS => $then!(acls::DescribeAclsRequest, acls::DescribeAclsResponse),
+            ApiKey::CREATE_ACLS => $then!(acls::CreateAclsRequest, acls::CreateAclsResponse),
+            ApiKey::DELETE_ACLS => $then!(acls::DeleteAclsRequest, acls::DeleteAclsResponse),
+            ApiKey::ALTER_REPLICA_LOG_DIRS => {
+                $then!(log_dirs::AlterReplicaLogDirsRequest, log_dirs::AlterReplicaLogDirsResponse)
+            }
+            ApiKey::DESCRIBE_LOG_DIRS => $then!(log_dirs::DescribeLogDirsRequest, log_dirs::DescribeLogDirsResponse),
+            ApiKey::SASL_AUTHENTICATE => $then!(sasl::SaslAuthenticateRequest, sasl::SaslAuthenticateResponse),
+            ApiKey::CREATE_DELEGATION_TOKEN => $then!(
+                delegation_tokens::CreateDelegationTokenRequest,
+                delegation_tokens::CreateDelegationTokenResponse
+            ),
+            ApiKey::RENEW_DELEGATION_TOKEN => {
+                $then!(delegation_tokens::RenewDelegationTokenRequest, delegation_tokens::RenewDelegationTokenResponse)
+            }
+            ApiKey::EXPIRE_DELEGATION_TOKEN => $then!(
+                delegation_tokens::ExpireDelegationTokenRequest,
+                delegation_tokens::ExpireDelegationTokenResponse
+            ),
+            ApiKey::DESCRIBE_DELEGATION_TOKEN => $then!(
+                delegation_tokens::DescribeDelegationTokenRequest,
+                delegation_tokens::DescribeDelegationTokenResponse
+            ),
+            ApiKey::ELECT_LEADERS => $then!(elect_leaders::ElectLeadersRequest, elect_leaders::ElectLeadersResponse),
+            ApiKey::ALTER_PARTITION_REASSIGNMENTS => $then!(
+                reassignments::AlterPartitionReassignmentsRequest,
+                reassignments::AlterPartitionReassignmentsResponse
+            ),
+            ApiKey::LIST_PARTITION_REASSIGNMENTS => $then!(
+                reassignments::ListPartitionReassignmentsRequest,
+                reassignments::ListPartitionReassignmentsResponse
+            ),
+            ApiKey::DESCRIBE_CLIENT_QUOTAS => {
+                $then!(client_quotas::DescribeClientQuotasRequest, client_quotas::DescribeClientQuotasResponse)
+            }
+            ApiKey::ALTER_CLIENT_QUOTAS => {
+                $then!(client_quotas::AlterClientQuotasRequest, client_quotas::AlterClientQuotasResponse)
+            }
+            ApiKey::DESCRIBE_USER_SCRAM_CREDENTIALS => {
+                $then!(scram::DescribeUserScramCredentialsRequest, scram::DescribeUserScramCredentialsResponse)
+            }
+            ApiKey::ALTER_USER_SCRAM_CREDENTIALS => {
+                $then!(scram::AlterUserScramCredentialsRequest, scram::AlterUserScramCredentialsResponse)
+            }
+            ApiKey::DESCRIBE_QUORUM => {
+                $then!(describe_quorum::DescribeQuorumRequest, describe_quorum::DescribeQuorumResponse)
+            }
+            ApiKey::UPDATE_FEATURES => {
+                $then!(update_features::UpdateFeaturesRequest, update_features::UpdateFeaturesResponse)
+            }
+            ApiKey::DESCRIBE_CLUSTER => {
+                $then!(describe_cluster::DescribeClusterRequest, describe_cluster::DescribeClusterResponse)
+            }
+            ApiKey::DESCRIBE_PRODUCERS => {
+                $then!(describe_producers::DescribeProducersRequest, describe_producers::DescribeProducersResponse)
+            }
+            ApiKey::UNREGISTER_BROKER => {
+                $then!(unregister_broker::UnregisterBrokerRequest, unregister_broker::UnregisterBrokerResponse)
+            }
+            ApiKey::GET_TELEMETRY_SUBSCRIPTIONS => {
+                $then!(telemetry::GetTelemetrySubscriptionsRequest, telemetry::GetTelemetrySubscriptionsResponse)
+            }
+            ApiKey::PUSH_TELEMETRY => $then!(telemetry::PushTelemetryRequest, telemetry::PushTelemetryResponse),
+            ApiKey::DESCRIBE_TOPIC_PARTITIONS => $then!(
+                describe_topic_partitions::DescribeTopicPartitionsRequest,
+                describe_topic_partitions::DescribeTopicPartitionsResponse
+            ),
             other => panic!("no messages of key {}", other.0),
         }
     };

@@ -191,7 +191,8 @@ fn write_value(out: &mut String, ty: &Type, value: &Value<'_>, version: i16) {
         (Value::Null, _) => out.push_str("null"),
         (Value::Int(number), Type::Bool) => out.push_str(if *number == 0 { "false" } else { "true" }),
         (Value::Int(number), _) => write_display(out, number),
-        (Value::Float64(number), _) => write_display(out, number),
+        // As Java prints them: a whole number has its ".0".
+        (Value::Float64(number), _) => write_display(out, &format_args!("{number:?}")),
         (Value::Uuid(id), _) => write_string(out, &id.to_string()),
         (Value::String(text), _) => write_string(out, text),
         (Value::Bytes(bytes), _) => write_base64(out, bytes),

@@ -1,6 +1,8 @@
 //! Every message that this code speaks, one file per API family. Names are Kafka's; fields are its names in snake
 //! case. A struct's `Default` has Kafka's defaults, so write `..Default::default()` for what does not matter.
 
+#[cfg(not(target_arch = "wasm32"))]
+pub mod administration;
 pub mod alter_partition;
 pub mod api_versions;
 pub mod broker_lifecycle;
@@ -8,12 +10,15 @@ pub mod configs;
 pub mod control_records;
 pub mod create_partitions;
 pub mod create_topics;
+pub mod delete_records;
 pub mod delete_topics;
 pub mod fetch;
+pub mod find_coordinator;
 pub mod init_producer_id;
 pub mod list_offsets;
 pub mod metadata;
 pub mod metadata_records;
+pub mod offset_for_leader_epoch;
 pub mod produce;
 
 use super::schema::{Kind, Message, Schema};
@@ -46,6 +51,12 @@ static SCHEMAS: &[&Schema] = &[
     configs::ListConfigResourcesResponse::SCHEMA,
     init_producer_id::InitProducerIdRequest::SCHEMA,
     init_producer_id::InitProducerIdResponse::SCHEMA,
+    offset_for_leader_epoch::OffsetForLeaderEpochRequest::SCHEMA,
+    offset_for_leader_epoch::OffsetForLeaderEpochResponse::SCHEMA,
+    find_coordinator::FindCoordinatorRequest::SCHEMA,
+    find_coordinator::FindCoordinatorResponse::SCHEMA,
+    delete_records::DeleteRecordsRequest::SCHEMA,
+    delete_records::DeleteRecordsResponse::SCHEMA,
     broker_lifecycle::BrokerRegistrationRequest::SCHEMA,
     broker_lifecycle::BrokerRegistrationResponse::SCHEMA,
     broker_lifecycle::BrokerHeartbeatRequest::SCHEMA,
@@ -74,7 +85,12 @@ static SCHEMAS: &[&Schema] = &[
     metadata_records::ClearElrRecord::SCHEMA,
 ];
 
+#[cfg(not(target_arch = "wasm32"))]
+use administration::SCHEMAS as ADMINISTRATION;
+#[cfg(target_arch = "wasm32")]
+const ADMINISTRATION: &[&Schema] = &[];
+
 /// The schema of a request, a response or a metadata record.
 pub fn schema(kind: Kind) -> Option<&'static Schema> {
-    SCHEMAS.iter().copied().find(|schema| schema.kind == kind)
+    SCHEMAS.iter().chain(ADMINISTRATION).copied().find(|schema| schema.kind == kind)
 }
