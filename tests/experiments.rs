@@ -99,7 +99,11 @@ fn measures_of(experiment: &Experiment, run: &Json) -> Measures {
         value: format!("v{id}").into(),
         sent_at: Duration::ZERO,
         returned_at: Some(Duration::ZERO),
-        outcome: outcomes.get(&id).map(|result| Outcome { at: Duration::ZERO, result: result.clone() }),
+        outcome: outcomes.get(&id).map(|result| Outcome {
+            at: Duration::ZERO,
+            partition: None,
+            result: result.clone(),
+        }),
     };
     Measures {
         sends: (0..run["sent"].as_i64().unwrap()).map(sent).collect(),

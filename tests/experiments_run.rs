@@ -68,7 +68,8 @@ fn the_outage_is_long_enough_for_three_failures_of_five_seconds_each() {
 #[test]
 fn what_hello_fetches_is_what_lies_in_the_file() {
     let (lab, _) = run(&find("hello"), 1);
-    let fetched: Vec<u8> = lab.programs().measures().drained.as_ref().unwrap().batches.concat();
+    let drained = lab.programs().measures().drained.as_ref().unwrap();
+    let fetched: Vec<u8> = drained.batches.iter().flat_map(|batch| batch.bytes.to_vec()).collect();
     let server = lab.world().machine(lab.servers()[&1]).and_then(|machine| machine.as_server()).unwrap();
     let files: Vec<_> =
         server.disk().files().filter(|(path, _)| path.contains("hello-0/") && path.ends_with(".log")).collect();

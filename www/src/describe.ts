@@ -97,6 +97,8 @@ export function markLabel(mark: Mark, text: Messages, previous?: Mark): string {
       return say.killed;
     case MarkKind.Started:
       return say.started;
+    case MarkKind.Continued:
+      return say.continued;
   }
 }
 

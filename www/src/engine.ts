@@ -197,6 +197,7 @@ export enum MarkKind {
   Dying = 40,
   Killed = 41,
   Started = 42,
+  Continued = 43,
 }
 
 export interface Mark {

@@ -9,9 +9,11 @@
 //! |---|---|
 //! | numbers | `17`, `-1`, `500 ms`, `5 s`: a time is whole milliseconds since t = 0 |
 //! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed`, `offset_minus_one` (ok at offset −1), `landed` (in log order), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
-//! | fetched batches | one number each: `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed) |
+//! | fetched batches | one number each, of all or with `batch.size("topic")` of one topic's: `batch.partition`, `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed) |
 //! | counters | the names that a program counts in |
-//! | functions | `count(L)`, `first(L)`, `last(L)`, `before(L, id)`, `tail(L, n)`, `minus(L, L)`, `sorted(L)`, `offsets(L)`, `said(L, "Exception: text")` (ids whose exception reads so; `{n}` is any number), `dead_at(node)`, `serving_at(node)`, `ended(Client)` |
+//! | functions on any list | `count(L)`, `first(L)`, `last(L)`, `min(L)`, `max(L)`, `sorted(L)`, `before(L, id)`, `tail(L, n)`, `minus(L, L)`, `distinct(L)` (each once, ascending), `runs(L)` (how long each run of equal neighbours is) |
+//! | on ids of sends | one number each: `offsets(L)`, `partitions(L)` (as the callbacks told), `blocked(L)` (ms that `send()` took), `waited(L)` (ms from `send()` to the callback); ids: `by(L, Client)`, `said(L, "Exception: text")` (whose exception reads so; `{n}` is any number) |
+//! | instants | `dead_at(node)`, `serving_at(node)`, `ended(Client)` |
 //! | operators | `*` `//` (rounds down), `+` `-`, `==` `!=` `<` `<=` `>` `>=`, `not`, `and`, `or` |
 //!
 //! What has not been measured has no value, and neither has what is computed from it.
@@ -19,6 +21,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::measures::Measures;
+use crate::ordered::BTreeSet;
 
 mod parse;
 
@@ -39,12 +42,14 @@ pub enum Value {
 pub enum Expr {
     Value(Value),
     Ids(Ids),
-    Batch(BatchField),
+    /// Of the batches of one topic, if it is named.
+    Batch(BatchField, Option<String>),
     Counter(String),
     DeadAt(i32),
     ServingAt(i32),
     Ended(String),
     Said(Box<Expr>, String),
+    By(Box<Expr>, String),
     Call(Function, Vec<Expr>),
     Not(Box<Expr>),
     Binary(Operator, Box<Expr>, Box<Expr>),
@@ -75,6 +80,7 @@ pub enum BatchField {
     LeaderEpoch,
     Attributes,
     Magic,
+    Partition,
     Digest,
 }
 
@@ -88,6 +94,13 @@ pub enum Function {
     Minus,
     Sorted,
     Offsets,
+    Partitions,
+    Blocked,
+    Waited,
+    Min,
+    Max,
+    Distinct,
+    Runs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,7 +134,7 @@ impl Ids {
 }
 
 impl BatchField {
-    pub const ALL: [(&'static str, BatchField); 10] = [
+    pub const ALL: [(&'static str, BatchField); 11] = [
         ("size", BatchField::Size),
         ("base_offset", BatchField::BaseOffset),
         ("last_offset", BatchField::LastOffset),
@@ -131,6 +144,7 @@ impl BatchField {
         ("leader_epoch", BatchField::LeaderEpoch),
         ("attributes", BatchField::Attributes),
         ("magic", BatchField::Magic),
+        ("partition", BatchField::Partition),
         ("digest", BatchField::Digest),
     ];
 }
@@ -141,7 +155,7 @@ impl Expr {
         match self {
             Expr::Value(value) => Some(value.clone()),
             Expr::Ids(ids) => measures.ids(*ids).map(Value::List),
-            Expr::Batch(field) => measures.batches(*field).map(Value::List),
+            Expr::Batch(field, topic) => measures.batches(*field, topic.as_deref()).map(Value::List),
             Expr::Counter(name) => measures.counters.get(name).map(|n| Value::Int(*n)),
             Expr::DeadAt(node) => measures.dead_at.get(node).map(|at| ms(*at)),
             Expr::ServingAt(node) => measures.serving_at.get(node).map(|at| ms(*at)),
@@ -149,6 +163,10 @@ impl Expr {
             Expr::Said(ids, text) => {
                 let said = |id: &i64| measures.exception_of(*id).is_some_and(|exception| reads(&exception, text));
                 Some(Value::List(list(ids.value(measures)?)?.into_iter().filter(said).collect()))
+            }
+            Expr::By(ids, client) => {
+                let of = |id: &i64| measures.is_by(*id, client);
+                Some(Value::List(list(ids.value(measures)?)?.into_iter().filter(of).collect()))
             }
             Expr::Call(function, arguments) => call(*function, arguments, measures),
             Expr::Not(operand) => match operand.value(measures)? {
@@ -160,8 +178,12 @@ impl Expr {
     }
 }
 
+fn whole_ms(span: crate::node::Duration) -> i64 {
+    i64::try_from(span.as_ms()).unwrap_or(i64::MAX)
+}
+
 fn ms(at: crate::node::Duration) -> Value {
-    Value::Int(i64::try_from(at.as_ms()).unwrap_or(i64::MAX))
+    Value::Int(whole_ms(at))
 }
 
 fn list(value: Value) -> Option<Vec<i64>> {
@@ -181,6 +203,8 @@ fn int(value: Value) -> Option<i64> {
 fn call(function: Function, arguments: &[Expr], measures: &Measures) -> Option<Value> {
     let argument = |n: usize| arguments.get(n).and_then(|argument| argument.value(measures));
     let first = list(argument(0)?)?;
+    let of_each =
+        |measure: &dyn Fn(i64) -> Option<i64>| Value::List(first.iter().filter_map(|id| measure(*id)).collect());
     Some(match function {
         Function::Count => Value::Int(i64::try_from(first.len()).ok()?),
         Function::First => Value::Int(*first.first()?),
@@ -198,7 +222,17 @@ fn call(function: Function, arguments: &[Expr], measures: &Measures) -> Option<V
             let second = list(argument(1)?)?;
             Value::List(first.into_iter().filter(|id| !second.contains(id)).collect())
         }
-        Function::Offsets => Value::List(first.into_iter().filter_map(|id| measures.offset_of(id)).collect()),
+        Function::Offsets => of_each(&|id| measures.offset_of(id)),
+        Function::Partitions => of_each(&|id| measures.partition_of(id)),
+        Function::Blocked => of_each(&|id| measures.blocked(id).map(whole_ms)),
+        Function::Waited => of_each(&|id| measures.waited(id).map(whole_ms)),
+        Function::Min => Value::Int(*first.iter().min()?),
+        Function::Max => Value::Int(*first.iter().max()?),
+        Function::Distinct => Value::List(first.into_iter().collect::<BTreeSet<i64>>().into_iter().collect()),
+        Function::Runs => {
+            let runs = first.chunk_by(|a, b| a == b).map(|run| i64::try_from(run.len()).ok());
+            Value::List(runs.collect::<Option<Vec<i64>>>()?)
+        }
     })
 }
 

@@ -247,16 +247,24 @@ impl Lab {
     fn begin(&mut self, now: Instant, orders: &mut Vec<Order>) {
         self.phase = Phase::Run;
         for fault in &self.programs.experiment().clone().faults {
-            let Fault::Kill { node, at, dying, restart } = fault;
+            let (Fault::Kill { node, .. } | Fault::Pause { node, .. }) = fault;
             let Some(process) = self.servers.get(node).copied() else { continue };
-            let kill = match *dying {
-                Duration::ZERO => sim::Fault::Kill(process),
-                dying => sim::Fault::Die { process, dying },
-            };
-            self.world.fault(now + *at, kill, None);
-            if let Some(restart) = restart {
-                let start = sim::Fault::Start { process, boot: restart.boot };
-                self.world.fault(now + restart.start_at, start, None);
+            match fault {
+                Fault::Kill { at, dying, restart, .. } => {
+                    let kill = match *dying {
+                        Duration::ZERO => sim::Fault::Kill(process),
+                        dying => sim::Fault::Die { process, dying },
+                    };
+                    self.world.fault(now + *at, kill, None);
+                    if let Some(restart) = restart {
+                        let start = sim::Fault::Start { process, boot: restart.boot };
+                        self.world.fault(now + restart.start_at, start, None);
+                    }
+                }
+                Fault::Pause { at, lasts, .. } => {
+                    self.world.fault(now + *at, sim::Fault::Stop(process), None);
+                    self.world.fault(now + *at + *lasts, sim::Fault::Continue(process), None);
+                }
             }
         }
         self.programs.begin(now, orders);

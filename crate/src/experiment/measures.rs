@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::expression::{BatchField, Ids};
-use crate::node::Duration;
+use crate::node::{Duration, FetchedBatch};
 use crate::ordered::BTreeMap;
 use crate::record::Batch;
 
@@ -46,6 +44,8 @@ pub struct Sent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub at: Duration,
+    /// The partition that its RecordMetadata names.
+    pub partition: Option<i32>,
     pub result: Result<i64, Thrown>,
 }
 
@@ -63,7 +63,7 @@ pub struct Drained {
     /// Records that no program sent.
     pub strangers: u64,
     /// The batches as fetched: the bytes of the log.
-    pub batches: Vec<Bytes>,
+    pub batches: Vec<FetchedBatch>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,9 +125,32 @@ impl Measures {
         Some(format!("{}: {}", thrown.class, thrown.message))
     }
 
-    /// One field of every drained batch.
-    pub(super) fn batches(&self, field: BatchField) -> Option<Vec<i64>> {
-        self.drained.as_ref()?.batches.iter().map(|batch| batch_field(batch, field)).collect()
+    /// The partition that the callback told.
+    pub(super) fn partition_of(&self, id: i64) -> Option<i64> {
+        self.outcome_of(id)?.partition.map(i64::from)
+    }
+
+    pub(super) fn is_by(&self, id: i64, client: &str) -> bool {
+        usize::try_from(id).ok().and_then(|id| self.sends.get(id)).is_some_and(|sent| sent.client.as_ref() == client)
+    }
+
+    /// How long `send()` kept its caller.
+    pub(super) fn blocked(&self, id: i64) -> Option<Duration> {
+        let sent = self.sends.get(usize::try_from(id).ok()?)?;
+        Some(Duration(sent.returned_at?.0.saturating_sub(sent.sent_at.0)))
+    }
+
+    /// From the call of `send()` to its callback.
+    pub(super) fn waited(&self, id: i64) -> Option<Duration> {
+        let sent = self.sends.get(usize::try_from(id).ok()?)?;
+        Some(Duration(sent.outcome.as_ref()?.at.0.saturating_sub(sent.sent_at.0)))
+    }
+
+    /// One field of every drained batch, or of those of one topic.
+    pub(super) fn batches(&self, field: BatchField, topic: Option<&str>) -> Option<Vec<i64>> {
+        let batches = self.drained.as_ref()?.batches.iter();
+        let wanted = batches.filter(|batch| topic.is_none_or(|topic| batch.partition.topic == topic));
+        wanted.map(|batch| batch_field(batch, field)).collect()
     }
 }
 
@@ -135,8 +158,8 @@ impl Measures {
 const DIFFERS_BY_RUN: [std::ops::Range<usize>; 3] = [17..21, 27..43, 43..51];
 
 /// `None` for bytes that are no batch.
-fn batch_field(bytes: &Bytes, field: BatchField) -> Option<i64> {
-    let batch = Batch::new(bytes).ok()?;
+fn batch_field(fetched: &FetchedBatch, field: BatchField) -> Option<i64> {
+    let batch = Batch::new(&fetched.bytes).ok()?;
     Some(match field {
         BatchField::Size => i64::try_from(batch.size_in_bytes()).ok()?,
         BatchField::BaseOffset => batch.base_offset(),
@@ -147,8 +170,9 @@ fn batch_field(bytes: &Bytes, field: BatchField) -> Option<i64> {
         BatchField::LeaderEpoch => batch.partition_leader_epoch().into(),
         BatchField::Attributes => batch.attributes().into(),
         BatchField::Magic => batch.magic().into(),
+        BatchField::Partition => fetched.partition.partition.into(),
         BatchField::Digest => {
-            let mut rest = bytes.to_vec();
+            let mut rest = fetched.bytes.to_vec();
             for range in DIFFERS_BY_RUN {
                 rest.get_mut(range)?.fill(0);
             }

@@ -135,6 +135,8 @@ pub enum Fault {
         dying: Duration,
         restart: Option<Restart>,
     },
+    /// A node is stopped for a while (SIGSTOP, SIGCONT): bytes pile up, connects succeed, its clock runs on.
+    Pause { node: i32, at: Duration, lasts: Duration },
 }
 
 /// A new process over the kept disk.

@@ -127,7 +127,7 @@ export class StepScrubber extends LitElement {
       >
       <span class="dying" style=${width(outage.dyingUs, outage.deadUs)}></span>
       ${
-        outage.startUs === null
+        outage.startUs === null || outage.startUs === outage.servingUs
           ? nothing
           : html`<span class="start" style=${width(outage.startUs, end)}
               ><span class="tag">${this.text.starting}</span></span

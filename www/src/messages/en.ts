@@ -120,6 +120,7 @@ export const en = {
     dying: "stops reading",
     killed: "killed",
     started: "started again",
+    continued: "goes on",
   },
 
   // log

@@ -108,6 +108,7 @@ export const zh: Messages = {
     dying: "不再读取",
     killed: "被杀死",
     started: "重新启动",
+    continued: "继续运行",
   },
 
   log: (topic, partition) => `${topic}-${partition}`,

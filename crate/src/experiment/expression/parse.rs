@@ -7,6 +7,7 @@ use crate::experiment::syntax::{Cursor, SyntaxError, did_you_mean, is_word};
 #[derive(Debug, Clone, Default)]
 pub struct Names<'a> {
     pub clients: Vec<&'a str>,
+    pub topics: Vec<&'a str>,
     pub nodes: Vec<i32>,
     pub counters: Vec<&'a str>,
 }
@@ -33,7 +34,7 @@ type Typed = (Expr, Type);
 /// How deep brackets, `not` and calls may nest: far more than any fact needs, far less than a stack holds.
 const NESTING_MAX: u32 = 64;
 
-const FUNCTIONS: [(&str, Function, &[Type], Type); 8] = [
+const FUNCTIONS: [(&str, Function, &[Type], Type); 15] = [
     ("count", Function::Count, &[Type::List], Type::Number),
     ("first", Function::First, &[Type::List], Type::Number),
     ("last", Function::Last, &[Type::List], Type::Number),
@@ -42,6 +43,13 @@ const FUNCTIONS: [(&str, Function, &[Type], Type); 8] = [
     ("minus", Function::Minus, &[Type::List, Type::List], Type::List),
     ("sorted", Function::Sorted, &[Type::List], Type::Truth),
     ("offsets", Function::Offsets, &[Type::List], Type::List),
+    ("partitions", Function::Partitions, &[Type::List], Type::List),
+    ("blocked", Function::Blocked, &[Type::List], Type::List),
+    ("waited", Function::Waited, &[Type::List], Type::List),
+    ("min", Function::Min, &[Type::List], Type::Number),
+    ("max", Function::Max, &[Type::List], Type::Number),
+    ("distinct", Function::Distinct, &[Type::List], Type::List),
+    ("runs", Function::Runs, &[Type::List], Type::List),
 ];
 
 /// Operators from loosest to tightest; of one level, longer spellings first.
@@ -172,6 +180,7 @@ impl Parser<'_> {
             "" => Err(self.cursor.error_at(place, "expected a number, a list, a measure or a function")),
             "true" => Ok((Expr::Value(Value::Bool(true)), Type::Truth)),
             "false" => Ok((Expr::Value(Value::Bool(false)), Type::Truth)),
+            name if name.starts_with("batch.") => self.batches(place, name),
             name if self.cursor.take("(") => self.function(place, name),
             name => self.measure(place, name),
         }
@@ -213,14 +222,10 @@ impl Parser<'_> {
     fn function(&mut self, place: usize, name: &str) -> Result<Typed, SyntaxError> {
         let typed = match name {
             "said" => self.said()?,
-            "ended" => {
-                let place = self.cursor.place();
-                let client = self.cursor.run(|c| is_word(c) || c == '-' || c == '.');
-                if !self.names.clients.contains(&client) {
-                    let near = did_you_mean(client, self.names.clients.iter().copied());
-                    return Err(self.cursor.error_at(place, format!("there is no client `{client}`{near}")));
-                }
-                (Expr::Ended(client.to_string()), Type::Number)
+            "ended" => (Expr::Ended(self.client()?), Type::Number),
+            "by" => {
+                let ids = self.ids_of("by")?;
+                (Expr::By(Box::new(ids), self.client()?), Type::List)
             }
             "dead_at" | "serving_at" => {
                 let place = self.cursor.place();
@@ -232,7 +237,7 @@ impl Parser<'_> {
             }
             name => {
                 let Some((_, function, parameters, result)) = FUNCTIONS.iter().find(|f| f.0 == name) else {
-                    let all = FUNCTIONS.iter().map(|f| f.0).chain(["said", "ended", "dead_at", "serving_at"]);
+                    let all = FUNCTIONS.iter().map(|f| f.0).chain(["said", "by", "ended", "dead_at", "serving_at"]);
                     let near = did_you_mean(name, all);
                     return Err(self.cursor.error_at(place, format!("there is no function `{name}`{near}")));
                 };
@@ -254,29 +259,62 @@ impl Parser<'_> {
     }
 
     fn said(&mut self) -> Result<Typed, SyntaxError> {
+        let ids = self.ids_of("said")?;
+        Ok((Expr::Said(Box::new(ids), self.quoted()?), Type::List))
+    }
+
+    /// A list and the comma behind it.
+    fn ids_of(&mut self, function: &str) -> Result<Expr, SyntaxError> {
         let place = self.cursor.place();
         let (ids, found) = self.level(0)?;
-        self.expect(place, found, Type::List, "argument 1 of `said`")?;
+        self.expect(place, found, Type::List, &format!("argument 1 of `{function}`"))?;
         self.close(",")?;
+        Ok(ids)
+    }
+
+    fn client(&mut self) -> Result<String, SyntaxError> {
+        let place = self.cursor.place();
+        let client = self.cursor.run(|c| is_word(c) || c == '-' || c == '.');
+        if self.names.clients.contains(&client) {
+            return Ok(client.to_string());
+        }
+        let near = did_you_mean(client, self.names.clients.iter().copied());
+        Err(self.cursor.error_at(place, format!("there is no client `{client}`{near}")))
+    }
+
+    fn quoted(&mut self) -> Result<String, SyntaxError> {
         if !self.cursor.take("\"") {
             return Err(self.cursor.error("expected a text in double quotes"));
         }
         match self.cursor.quoted() {
-            Some(text) => Ok((Expr::Said(Box::new(ids), text.to_string()), Type::List)),
+            Some(text) => Ok(text.to_string()),
             None => Err(self.cursor.error("this text has no end: expected `\"`")),
         }
+    }
+
+    /// A field of all fetched batches, or of one topic's.
+    fn batches(&mut self, place: usize, name: &str) -> Result<Typed, SyntaxError> {
+        let spelt = name.trim_start_matches("batch.");
+        let Some((_, field)) = BatchField::ALL.iter().find(|(field, _)| *field == spelt) else {
+            let near = did_you_mean(spelt, BatchField::ALL.map(|(field, _)| field));
+            return Err(self.cursor.error_at(place, format!("a batch has no field `{spelt}`{near}")));
+        };
+        if !self.cursor.take("(") {
+            return Ok((Expr::Batch(*field, None), Type::List));
+        }
+        let place = self.cursor.place();
+        let topic = self.quoted()?;
+        if !self.names.topics.contains(&topic.as_str()) {
+            let near = did_you_mean(&topic, self.names.topics.iter().copied());
+            return Err(self.cursor.error_at(place, format!("there is no topic `{topic}`{near}")));
+        }
+        self.close(")")?;
+        Ok((Expr::Batch(*field, Some(topic)), Type::List))
     }
 
     fn measure(&mut self, place: usize, name: &str) -> Result<Typed, SyntaxError> {
         if let Some((_, ids)) = Ids::ALL.iter().find(|(spelt, _)| *spelt == name) {
             return Ok((Expr::Ids(*ids), Type::List));
-        }
-        if let Some(field) = name.strip_prefix("batch.") {
-            if let Some((_, field)) = BatchField::ALL.iter().find(|(spelt, _)| *spelt == field) {
-                return Ok((Expr::Batch(*field), Type::List));
-            }
-            let near = did_you_mean(field, BatchField::ALL.map(|(spelt, _)| spelt));
-            return Err(self.cursor.error_at(place, format!("a batch has no field `{field}`{near}")));
         }
         if self.names.counters.contains(&name) {
             return Ok((Expr::Counter(name.to_string()), Type::Number));
@@ -292,7 +330,8 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        let names = Names { clients: vec!["AcksLab"], nodes: vec![1], counters: vec!["told_ok"] };
+        let (clients, topics) = (vec!["AcksLab"], vec!["a2.acks0"]);
+        let names = Names { clients, topics, nodes: vec![1], counters: vec!["told_ok"] };
         parse(text, &names).expect_err(text).to_string()
     }
 
@@ -307,6 +346,8 @@ mod tests {
             ("count(ok", "line 1, column 9: expected `)`"),
             ("dead_at(2)", "line 1, column 9: there is no node `2`"),
             ("ended(AcksLap)", "line 1, column 7: there is no client `AcksLap` (did you mean `AcksLab`?)"),
+            ("batch.size(\"a2.acks1\")", "line 1, column 12: there is no topic `a2.acks1` (did you mean `a2.acks0`?)"),
+            ("by(ok, AckLab)", "line 1, column 8: there is no client `AckLab` (did you mean `AcksLab`?)"),
             ("batch.siez", "line 1, column 1: a batch has no field `siez` (did you mean `size`?)"),
             ("6.5 s", "line 1, column 1: `6.5` is not a whole number: write 6500 ms rather than 6.5 s"),
             (

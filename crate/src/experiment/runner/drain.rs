@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_ms(20_000);
 
 #[derive(Debug, Clone)]
 pub(super) struct Drain {
+    /// As the program calls it.
+    name: String,
+    /// As the cluster does.
     topic: String,
     call: CallId,
     phase: Phase,
@@ -38,9 +41,18 @@ enum Phase {
 }
 
 impl Drain {
-    pub(super) fn new(topic: String, call: CallId) -> Drain {
+    pub(super) fn new(name: &str, topic: String, call: CallId) -> Drain {
         let (partitions, missing, read) = (Vec::new(), BTreeMap::new(), Drained::default());
-        Drain { topic, call, phase: Phase::Partitions, partitions, missing, came_at: Instant::ZERO, read }
+        Drain {
+            name: name.to_string(),
+            topic,
+            call,
+            phase: Phase::Partitions,
+            partitions,
+            missing,
+            came_at: Instant::ZERO,
+            read,
+        }
     }
 
     pub(super) fn waits_for(&self, call: CallId) -> bool {
@@ -99,7 +111,10 @@ impl Programs {
                     }
                 }
                 let fresh = batches.iter().filter(|batch| wanted.contains(&batch.partition));
-                drain.read.batches.extend(fresh.map(|batch| batch.bytes.clone()));
+                drain.read.batches.extend(fresh.map(|batch| {
+                    let partition = TopicPartition { topic: drain.name.clone(), ..batch.partition };
+                    FetchedBatch { partition, bytes: batch.bytes.clone() }
+                }));
                 if !batches.is_empty() {
                     drain.came_at = now;
                 }

@@ -157,9 +157,9 @@ impl Programs {
             }
             What::Poll(timeout) => State::Calling(self.order(client, Command::Poll { timeout: *timeout }, out)),
             What::Drain { topic } => {
-                let topic = self.on_cluster(topic);
-                let call = self.order(client, Command::PartitionsFor { topic: topic.clone() }, out);
-                State::Draining(Drain::new(topic, call))
+                let on_cluster = self.on_cluster(topic);
+                let call = self.order(client, Command::PartitionsFor { topic: on_cluster.clone() }, out);
+                State::Draining(Drain::new(topic, on_cluster, call))
             }
         };
         self.set_state(client, state);
@@ -206,10 +206,10 @@ impl Programs {
 
     /// If the reply is a send's callback: records its fate, and counts where the program says so.
     pub(super) fn called_back(&mut self, now: Instant, client: usize, call: CallId, reply: &Reply) {
-        let result = match reply {
-            Reply::Acked(metadata) => Ok(metadata.offset),
+        let (partition, result) = match reply {
+            Reply::Acked(metadata) => (Some(metadata.partition.partition), Ok(metadata.offset)),
             Reply::Failed(exception) => {
-                Err(Thrown { class: exception.class.to_string(), message: self.text_of(exception) })
+                (None, Err(Thrown { class: exception.class.to_string(), message: self.text_of(exception) }))
             }
             _ => return,
         };
@@ -224,7 +224,7 @@ impl Programs {
         }
         let at = self.since_begin(now);
         if let Some(sent) = self.measures.sends.get_mut(send.id) {
-            sent.outcome = Some(Outcome { at, result });
+            sent.outcome = Some(Outcome { at, partition, result });
         }
     }
 

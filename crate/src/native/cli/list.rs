@@ -1,15 +1,16 @@
-//! `steplog list`: the experiments and what each shows.
+//! `steplog list`: the experiments and what each shows; as JSON also what another program needs to run one: cluster,
+//! topics, clients with their programs as compiled, faults.
 
 use serde_json::{Value as Json, json};
 
 use super::{Outcome, print};
-use crate::experiment::{Experiment, Place, Role, ServerNode, Topic};
+use crate::experiment::{Client, Experiment, Place, Role, ServerNode, Topic};
 use crate::native::experiment;
 
 /// List the experiments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Print one JSON array, with what a script needs to build the cluster that an experiment wants
+    /// Print one JSON array, with what a script needs to build the cluster that an experiment wants and to run it
     #[arg(long)]
     json: bool,
 }
@@ -39,6 +40,8 @@ fn json_text(experiments: &[Experiment]) -> String {
             "places": places(experiment),
             "nodes": experiment.cluster.nodes.iter().map(node).collect::<Vec<Json>>(),
             "topics": experiment.topics.iter().map(topic).collect::<Vec<Json>>(),
+            "clients": experiment.clients.iter().map(|client| self::client(experiment, client)).collect::<Vec<Json>>(),
+            "faults": experiment.faults,
         })
     });
     format!("{}\n", Json::from(all.collect::<Vec<Json>>()))
@@ -54,6 +57,12 @@ fn node(node: &ServerNode) -> Json {
         Role::Controller => "controller",
     };
     json!({ "id": node.id, "roles": node.roles.iter().map(role).collect::<Vec<_>>(), "config": node.config })
+}
+
+/// Its program's steps are those of [`crate::experiment::program::What`].
+fn client(experiment: &Experiment, client: &Client) -> Json {
+    let steps = experiment.program_of(&client.name).map(|program| &program.steps);
+    json!({ "name": client.name, "kind": client.kind, "config": client.config, "steps": steps })
 }
 
 fn topic(topic: &Topic) -> Json {

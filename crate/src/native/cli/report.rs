@@ -85,7 +85,7 @@ pub(super) fn text(experiment: &Experiment, report: &Report, measures: &Measures
     if is_about_batches(experiment)
         && let Some(drained) = &measures.drained
     {
-        let batches = drained.batches.iter().map(|batch| batch.as_ref());
+        let batches = drained.batches.iter().map(|batch| batch.bytes.as_ref());
         text += &format!("\nthe batches as fetched, which are the bytes of the file\n{}", file_text(batches));
     }
     text += &verdict(report);
@@ -94,7 +94,7 @@ pub(super) fn text(experiment: &Experiment, report: &Report, measures: &Measures
 
 /// Whether a fact looks into batches. Those of a longer experiment would fill screens.
 fn is_about_batches(experiment: &Experiment) -> bool {
-    experiment.facts.iter().any(|fact| matches!(fact.is, Expr::Batch(_)))
+    experiment.facts.iter().any(|fact| matches!(fact.is, Expr::Batch(..)))
 }
 
 /// The distinct exceptions in the order in which they first came.

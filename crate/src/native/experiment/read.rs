@@ -54,6 +54,7 @@ impl<'a> Reader<'a> {
         let programs = self.programs(&topics)?;
         let names = expression::Names {
             clients: self.clients.iter().map(|(client, _)| client.name.as_str()).collect(),
+            topics: topics.iter().map(|(topic, _)| topic.name.as_str()).collect(),
             nodes: nodes.iter().map(|(node, _)| node.id).collect(),
             counters: programs.iter().flat_map(|program| &program.counters).map(String::as_str).collect(),
         };
@@ -197,12 +198,17 @@ impl<'a> Reader<'a> {
     }
 
     fn fault(&self, mut section: Section<'a>, names: &expression::Names<'_>) -> Read<Fault> {
-        section.word("kind", &[("kill", ())])?;
+        let pauses = section.word("kind", &[("kill", false), ("pause", true)])?;
         let node = section.int::<i32>("node", None)?;
         if !names.nodes.contains(&node.value) {
             return Err(self.source.error_at(node.byte, format!("there is no node {}", node.value)));
         }
         let at = section.duration("at", None)?.value;
+        if pauses {
+            let lasts = section.duration("lasts", None)?.value;
+            section.finish()?;
+            return Ok(Fault::Pause { node: node.value, at, lasts });
+        }
         let dying = Duration::from_ms(section.int("dying_ms", Some(0))?.value);
         let boot = section.int("boot_ms", Some(0))?;
         let start_at = section.duration("start_at", Some(Duration::ZERO))?;

@@ -134,6 +134,9 @@ fn steps_of(fault: &Fault, timing: Timing) -> Vec<(Duration, i32, Action)> {
             }
             steps
         }
+        Fault::Pause { node, at, lasts } => {
+            vec![(*at, *node, Action::Stop), (*at + *lasts, *node, Action::Continue)]
+        }
     }
 }
 

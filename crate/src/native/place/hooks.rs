@@ -158,7 +158,7 @@ impl Cluster for Foreign {
             let seen = match (result, action) {
                 (Err(error), _) => Seen::Broken(error),
                 (Ok(()), Action::Kill) => Seen::Died,
-                (Ok(()), Action::Stop | Action::Start) => return,
+                (Ok(()), Action::Stop | Action::Continue | Action::Start) => return,
             };
             let _ = events.send(NodeEvent { at, node, seen });
         });

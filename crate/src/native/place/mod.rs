@@ -63,6 +63,7 @@ impl PlaceError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Action {
     Stop,
+    Continue,
     Kill,
     Start,
 }
@@ -72,6 +73,7 @@ impl Action {
     const fn name(self) -> &'static str {
         match self {
             Action::Stop => "stop",
+            Action::Continue => "cont",
             Action::Kill => "kill",
             Action::Start => "start",
         }

@@ -16,7 +16,7 @@ use super::director::Timing;
 use super::{Action, Cluster, NodeEvent, PlaceError, Seen};
 use crate::experiment::{Experiment, Measures, Role, ServerNode};
 use crate::native::shell::Clock;
-use crate::node::Address;
+use crate::node::{Address, TopicPartition};
 
 /// A node that does not serve by then never will.
 const READY_WITHIN: std::time::Duration = std::time::Duration::from_secs(30);
@@ -171,6 +171,7 @@ impl Cluster for Processes {
         };
         match action {
             Action::Stop => process.signal(Signal::STOP),
+            Action::Continue => process.signal(Signal::CONT),
             Action::Kill => {
                 process.dies_by_order.set(true);
                 process.signal(Signal::KILL);
@@ -188,21 +189,24 @@ impl Cluster for Processes {
         let Some(drained) = &measures.drained else {
             return Ok(Vec::new());
         };
-        let fetched: Vec<u8> = drained.batches.concat();
-        let topics: std::collections::BTreeSet<&str> = measures.sends.iter().map(|sent| sent.topic.as_ref()).collect();
+        let mut partitions: BTreeMap<&TopicPartition, Vec<&[u8]>> = BTreeMap::new();
+        for batch in &drained.batches {
+            partitions.entry(&batch.partition).or_default().push(&batch.bytes);
+        }
         let mut remarks = Vec::new();
-        for topic in topics {
+        for (TopicPartition { topic, partition }, batches) in partitions {
+            let fetched = batches.concat();
             for process in self.nodes.values() {
-                let name = format!("{topic}-0/00000000000000000000.log");
+                let name = format!("{topic}-{partition}/00000000000000000000.log");
                 let Ok(file) = std::fs::read(process.log_dir.join(&name)) else {
                     continue;
                 };
-                let sizes: Vec<String> = drained.batches.iter().map(|batch| batch.len().to_string()).collect();
+                let sizes: Vec<String> = batches.iter().map(|batch| batch.len().to_string()).collect();
                 let same = if file == fetched { "the same bytes" } else { "NOT the same bytes" };
                 remarks.push(format!(
                     "{name}: {} bytes; fetched: {} batches of {} bytes, {same}",
                     file.len(),
-                    drained.batches.len(),
+                    batches.len(),
                     listed(&sizes),
                 ));
                 if file != fetched {

@@ -32,20 +32,22 @@ pub enum MarkKind {
     Dying = 40,
     Killed = 41,
     Started = 42,
+    Continued = 43,
 }
 
 impl MarkKind {
     /// Whether a reader who steps by moments stops here: what happens rarely and changes the story.
     pub(super) const fn is_moment(self) -> bool {
         use MarkKind::{
-            BatchExpired, Closed, ConnectionRefused, DuplicateBatch, Dying, Failed, Flushed, Killed, LogLoaded, Polled,
-            Rebootstrapped, Refused, Serving, Started, WaitingForMetadata,
+            BatchExpired, Closed, ConnectionRefused, Continued, DuplicateBatch, Dying, Failed, Flushed, Killed,
+            LogLoaded, Polled, Rebootstrapped, Refused, Serving, Started, WaitingForMetadata,
         };
         matches!(
             self,
             BatchExpired
                 | Closed
                 | ConnectionRefused
+                | Continued
                 | DuplicateBatch
                 | Dying
                 | Failed
@@ -93,6 +95,7 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
         match &event.what {
             What::Fault(Fault::Die { .. } | Fault::Stop(_)) => mark(MarkKind::Dying, -1, -1, false),
             What::Fault(Fault::Kill(_)) => mark(MarkKind::Killed, -1, -1, false),
+            What::Fault(Fault::Continue(_)) => mark(MarkKind::Continued, -1, -1, false),
             What::Fault(Fault::Start { .. }) => mark(MarkKind::Started, -1, -1, false),
             What::Handled { input, effects, .. } => {
                 if let Input::Command(call, command) = input {

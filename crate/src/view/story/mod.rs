@@ -209,6 +209,23 @@ impl Telling<'_> {
                         None => outages.push(Outage { lane, dying: at, dead: at, start: None, serving: None }),
                     }
                 }
+                // Stopped and not killed: it hangs until it is continued, or as far as this story goes.
+                What::Fault(Fault::Stop(process)) => {
+                    let dead = self.events.last().map_or(at, |last| self.at(last));
+                    outages.extend(of(process).map(|lane| Outage {
+                        lane,
+                        dying: at,
+                        dead,
+                        start: None,
+                        serving: None,
+                    }));
+                }
+                What::Fault(Fault::Continue(process)) => {
+                    let lane = of(process);
+                    if let Some(last) = outages.iter_mut().rev().find(|outage| Some(outage.lane) == lane) {
+                        (last.dead, last.start, last.serving) = (at, Some(at), Some(at));
+                    }
+                }
                 What::Fault(Fault::Start { process, .. }) => {
                     let lane = of(process);
                     if let Some(last) = outages.iter_mut().rev().find(|outage| Some(outage.lane) == lane) {
