@@ -7,4 +7,5 @@ mod clients;
 mod decode;
 mod errors;
 mod hostile;
+mod log_sizes;
 mod places;

@@ -27,7 +27,7 @@ pub struct Inspected {
 const SIZE: usize = 4;
 
 /// The header of a batch, field by field: name, offset, length.
-const BATCH_HEADER: [(&str, usize, usize); 13] = [
+pub const BATCH_HEADER: [(&str, usize, usize); 13] = [
     ("base_offset", 0, 8),
     ("batch_length", 8, 4),
     ("partition_leader_epoch", 12, 4),

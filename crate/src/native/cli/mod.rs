@@ -6,6 +6,7 @@
 mod broker;
 mod decode;
 mod list;
+mod log_sizes;
 mod report;
 mod run;
 mod table;
@@ -61,6 +62,7 @@ enum Command {
     Broker(broker::Arguments),
     Decode(decode::Arguments),
     List(list::Arguments),
+    LogSizes(log_sizes::Arguments),
     Run(run::Arguments),
 }
 
@@ -70,6 +72,7 @@ pub fn main() -> ExitCode {
         Command::Broker(arguments) => broker::execute(arguments),
         Command::Decode(arguments) => decode::execute(arguments),
         Command::List(arguments) => list::execute(arguments),
+        Command::LogSizes(arguments) => log_sizes::execute(arguments),
         Command::Run(arguments) => run::execute(arguments),
     };
     outcome.exit()
