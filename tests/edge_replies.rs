@@ -70,26 +70,31 @@ fn correlation_id(seen: &Seen) -> String {
     }
 }
 
-/// Topic ids differ from run to run: recorded ones are replaced by ours in requests, and ours by recorded ones in
-/// answers.
+/// Ids of topics and fetch sessions differ from run to run: recorded ones are replaced by ours in requests, and ours by
+/// recorded ones in answers.
 #[derive(Default)]
 struct Ids {
-    ours_by_recorded: BTreeMap<Uuid, Uuid>,
+    ours_by_recorded: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 impl Ids {
     fn ours_in(&self, request: &[u8]) -> Bytes {
         let mut request = request.to_vec();
         for (recorded, ours) in &self.ours_by_recorded {
-            replace(&mut request, &recorded.0, &ours.0);
+            replace(&mut request, recorded, ours);
         }
         request.into()
     }
 
     /// Topics are matched by name.
     fn learn(&mut self, case: &Value, frame: &Bytes) {
-        let Some(recorded) = case["body"]["topics"].as_array() else { return };
         let Some(body) = decoded(case, frame) else { return };
+        let session =
+            |body: &Value| body["sessionId"].as_i64().filter(|id| *id != 0).map(|id| (id as i32).to_be_bytes());
+        if let (Some(recorded), Some(ours)) = (session(&case["body"]), session(&body)) {
+            self.ours_by_recorded.insert(recorded.to_vec(), ours.to_vec());
+        }
+        let Some(recorded) = case["body"]["topics"].as_array() else { return };
         let named = |topics: &Value, name: &Value| -> Option<Uuid> {
             let topics = topics["topics"].as_array()?;
             let topic = topics.iter().find(|topic| topic["name"] == *name)?;
@@ -101,7 +106,7 @@ impl Ids {
                 && !recorded.is_zero()
                 && !ours.is_zero()
             {
-                self.ours_by_recorded.insert(recorded, ours);
+                self.ours_by_recorded.insert(recorded.0.to_vec(), ours.0.to_vec());
             }
         }
     }
@@ -124,7 +129,7 @@ impl Ids {
             Seen::Reply(frame) => {
                 let mut frame = frame.to_vec();
                 for (recorded, ours) in &self.ours_by_recorded {
-                    replace(&mut frame, &ours.0, &recorded.0);
+                    replace(&mut frame, ours, recorded);
                 }
                 normal(case, decoded(case, &frame.into()).expect("an answer of a served API"))
             }
@@ -132,11 +137,11 @@ impl Ids {
     }
 }
 
-fn replace(bytes: &mut [u8], from: &[u8; 16], to: &[u8; 16]) {
+fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     let mut at = 0;
-    while let Some(found) = bytes[at..].windows(16).position(|window| window == from) {
-        bytes[at + found..at + found + 16].copy_from_slice(to);
-        at += found + 16;
+    while let Some(found) = bytes[at..].windows(from.len()).position(|window| window == from) {
+        bytes[at + found..at + found + from.len()].copy_from_slice(to);
+        at += found + from.len();
     }
 }
 

@@ -1,7 +1,5 @@
 //! Fetch: reading batches as they lie in the log, and waiting for more (`KafkaApis.handleFetchRequest`,
 //! `ReplicaManager.fetchMessages`, `DelayedFetch`).
-//!
-//! Fetch sessions (KIP-227) are answered as by a Kafka that has no slot free for one: session id 0, every fetch full.
 
 use crate::log::{OffsetMetadata, ReadError};
 use crate::node::{Duration, Instant};
@@ -9,20 +7,19 @@ use crate::wire::messages::fetch::{
     EpochEndOffset, FetchPartition, FetchRequest, FetchResponse, FetchableTopicResponse, LeaderIdAndEpoch,
     NodeEndpoint, PartitionData,
 };
-use crate::wire::{ErrorCode, Records, Uuid};
+use crate::wire::{ErrorCode, Records};
 
 use super::Broker;
 use super::connections::RequestId;
 use super::context::Context;
+use super::fetch_sessions::{Asked, FetchContext};
 use super::partition::{Partition, PartitionKey};
 use super::purgatory::Delayed;
 
 /// The first version in which topics go by id (KIP-516).
-const FIRST_BY_ID: i16 = 13;
+pub(super) const FIRST_BY_ID: i16 = 13;
 /// The first version whose answer names the new leader's address (KIP-951).
 const FIRST_WITH_NODE_ENDPOINTS: i16 = 16;
-/// `FetchMetadata.FINAL_EPOCH`: the fetch is no part of a session.
-const FINAL_EPOCH: i32 = -1;
 const READ_COMMITTED: i8 = 1;
 
 /// A Fetch that waits for data.
@@ -30,7 +27,10 @@ const READ_COMMITTED: i8 = 1;
 pub(super) struct DelayedFetch {
     pub request: RequestId,
     pub deadline: Instant,
+    /// Without its topics: what is asked stands beside it.
     body: FetchRequest,
+    context: FetchContext,
+    asked: Vec<Asked>,
     min_bytes: u64,
     /// Where each partition that could be read stood when it was.
     positions: Vec<Position>,
@@ -46,7 +46,8 @@ struct Position {
 
 /// What reading all partitions of a request gave.
 struct ReadAll {
-    response: FetchResponse,
+    /// By place among what was asked; what is not even in the metadata comes last.
+    data: Vec<(usize, PartitionData)>,
     bytes: u64,
     /// An error from a log, or a diverging epoch: the answer does not wait.
     at_once: bool,
@@ -68,29 +69,27 @@ impl DelayedFetch {
 }
 
 impl Broker {
-    pub(super) fn handle_fetch(&mut self, cx: &mut Context<'_>, request: RequestId, body: FetchRequest) {
-        // Only a session that exists can be continued, and none does.
-        let in_session = body.session_epoch != 0 && body.session_epoch != FINAL_EPOCH;
-        if in_session {
-            let error_code = ErrorCode::FETCH_SESSION_ID_NOT_FOUND.0;
-            self.respond(cx, request, &FetchResponse { error_code, ..Default::default() });
-            return;
-        }
+    pub(super) fn handle_fetch(&mut self, cx: &mut Context<'_>, request: RequestId, mut body: FetchRequest) {
+        let privileged = replica_id(&body) >= 0;
+        let begun = self.fetch_sessions.begin(request.api_version, &mut body, privileged, cx.now());
+        let (context, asked) = match begun {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.respond(cx, request, &FetchResponse { error_code: error.0, ..Default::default() });
+                return;
+            }
+        };
         let budget = self.fetch_budget(&body);
         let min_bytes = u64::try_from(body.min_bytes).unwrap_or(0).min(budget);
-        let read = self.read_all(cx, request, &body);
-        let nothing_asked = body.topics.iter().all(|topic| topic.partitions.is_empty());
-        if body.max_wait_ms <= 0 || nothing_asked || read.at_once || read.bytes >= min_bytes {
-            self.respond(cx, request, &read.response);
-            return;
-        }
-        if read.positions.is_empty() && only_errors(&read.response) {
-            self.respond(cx, request, &read.response);
+        let read = self.read_all(cx, request, &body, &asked);
+        let at_once = body.max_wait_ms <= 0 || asked.is_empty() || read.at_once || read.bytes >= min_bytes;
+        if at_once || (read.positions.is_empty() && only_errors(&read)) {
+            self.answer_fetch(cx, request, context, &asked, read);
             return;
         }
         let wait = Duration::from_ms(u64::try_from(body.max_wait_ms).unwrap_or(0));
         let deadline = cx.now() + wait;
-        let fetch = DelayedFetch { request, deadline, body, min_bytes, positions: read.positions };
+        let fetch = DelayedFetch { request, deadline, body, context, asked, min_bytes, positions: read.positions };
         let keys = fetch.partitions();
         let id = self.purgatory.add(Delayed::Fetch(fetch));
         for key in keys {
@@ -100,79 +99,87 @@ impl Broker {
         }
     }
 
-    fn fetch_budget(&self, body: &FetchRequest) -> u64 {
-        u64::try_from(body.max_bytes.min(self.config.fetch_max_bytes)).unwrap_or(0)
-    }
-
-    fn read_all(&mut self, cx: &mut Context<'_>, request: RequestId, body: &FetchRequest) -> ReadAll {
-        let version = request.api_version;
-        let mut left = self.fetch_budget(body);
-        let mut read = ReadAll { response: FetchResponse::default(), bytes: 0, at_once: false, positions: Vec::new() };
-        for topic in &body.topics {
-            let id = if version >= FIRST_BY_ID {
-                Some(topic.topic_id).filter(|id| self.image.topic_by_id(*id).is_some())
-            } else {
-                self.image.topic_ids.get(&topic.topic).copied()
-            };
-            let mut partitions = Vec::with_capacity(topic.partitions.len());
-            for asked in &topic.partitions {
-                let one = self.read_one(cx, version, body, id, asked, left, read.bytes == 0);
-                left = left.saturating_sub(one.bytes);
-                read.bytes += one.bytes;
-                read.at_once |= one.at_once;
-                if let (Some(start), Some(id)) = (one.start, id) {
-                    read.positions.push(Position {
-                        key: (id, asked.partition),
-                        current_leader_epoch: asked.current_leader_epoch,
-                        partition_max_bytes: asked.partition_max_bytes,
-                        start,
-                    });
-                }
-                partitions.push(one.data);
-            }
-            if partitions.is_empty() {
-                continue;
-            }
-            // A topic that is named twice in a row is answered as one, as in Kafka.
-            match read.response.responses.last_mut() {
-                Some(last) if last.topic == topic.topic && last.topic_id == topic.topic_id => {
-                    last.partitions.append(&mut partitions);
-                }
-                _ => read.response.responses.push(FetchableTopicResponse {
-                    topic: topic.topic.clone(),
-                    topic_id: topic.topic_id,
-                    partitions,
+    /// What the session lets through, topic by topic.
+    fn answer_fetch(
+        &mut self,
+        cx: &mut Context<'_>,
+        request: RequestId,
+        context: FetchContext,
+        asked: &[Asked],
+        mut read: ReadAll,
+    ) {
+        let (session_id, error) = self.fetch_sessions.finish(context, asked, &mut read.data, cx.now());
+        let mut response = FetchResponse { session_id, error_code: error.0, ..Default::default() };
+        for (at, data) in read.data {
+            let Some(Asked { topic, topic_id, .. }) = asked.get(at) else { continue };
+            // Partitions of one topic that follow each other share an entry.
+            match response.responses.last_mut() {
+                Some(last) if last.topic == *topic && last.topic_id == *topic_id => last.partitions.push(data),
+                _ => response.responses.push(FetchableTopicResponse {
+                    topic: topic.clone(),
+                    topic_id: *topic_id,
+                    partitions: vec![data],
                     ..Default::default()
                 }),
             }
         }
-        self.name_leaders(request, &mut read.response);
+        self.name_leaders(request, &mut response);
+        self.respond(cx, request, &response);
+    }
+
+    fn fetch_budget(&self, body: &FetchRequest) -> u64 {
+        u64::try_from(body.max_bytes.min(self.config.fetch_max_bytes)).unwrap_or(0)
+    }
+
+    fn read_all(&mut self, cx: &mut Context<'_>, request: RequestId, body: &FetchRequest, asked: &[Asked]) -> ReadAll {
+        let version = request.api_version;
+        let mut left = self.fetch_budget(body);
+        let mut read =
+            ReadAll { data: Vec::with_capacity(asked.len()), bytes: 0, at_once: false, positions: Vec::new() };
+        let mut unknown = Vec::new();
+        for (at, Asked { topic, topic_id, fetch }) in asked.iter().enumerate() {
+            let id = if version >= FIRST_BY_ID {
+                Some(*topic_id).filter(|id| self.image.topic_by_id(*id).is_some())
+            } else {
+                self.image.topic_ids.get(topic).copied()
+            };
+            let key = id.map(|id| (id, fetch.partition));
+            let Some(key) = key.filter(|key| self.image.partition(key.0, key.1).is_some()) else {
+                // Answered beside the others, without an end to their wait.
+                let error = match id {
+                    None if version >= FIRST_BY_ID => ErrorCode::UNKNOWN_TOPIC_ID,
+                    _ => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+                };
+                unknown.push((at, unknown_data(fetch.partition, error)));
+                continue;
+            };
+            let one = self.read_one(cx, body, key, fetch, left, read.bytes == 0);
+            left = left.saturating_sub(one.bytes);
+            read.bytes += one.bytes;
+            read.at_once |= one.at_once;
+            if let Some(start) = one.start {
+                read.positions.push(Position {
+                    key,
+                    current_leader_epoch: fetch.current_leader_epoch,
+                    partition_max_bytes: fetch.partition_max_bytes,
+                    start,
+                });
+            }
+            read.data.push((at, one.data));
+        }
+        read.data.append(&mut unknown);
         read
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn read_one(
-        &mut self,
+        &self,
         cx: &mut Context<'_>,
-        version: i16,
         body: &FetchRequest,
-        topic_id: Option<Uuid>,
+        key: PartitionKey,
         asked: &FetchPartition,
         left: u64,
         nothing_yet: bool,
     ) -> ReadOne {
-        let unknown = if version >= FIRST_BY_ID && topic_id.is_none() {
-            ErrorCode::UNKNOWN_TOPIC_ID
-        } else {
-            ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
-        };
-        // What is not even in the metadata is answered beside the others and does not end their wait.
-        let Some(key) = topic_id.map(|id| (id, asked.partition)) else {
-            return ReadOne::unknown(asked.partition, unknown);
-        };
-        if self.image.partition(key.0, key.1).is_none() {
-            return ReadOne::unknown(asked.partition, unknown);
-        }
         let Some(partition) = self.partitions.get(&key) else {
             return ReadOne::failed(asked.partition, ErrorCode::NOT_LEADER_OR_FOLLOWER);
         };
@@ -259,21 +266,20 @@ impl Broker {
     /// Reads again and answers, whatever there is.
     pub(super) fn finish_fetch(&mut self, cx: &mut Context<'_>, fetch: DelayedFetch) {
         let mut cx = cx.because([fetch.request.cause]);
-        let read = self.read_all(&mut cx, fetch.request, &fetch.body);
-        self.respond(&mut cx, fetch.request, &read.response);
+        let read = self.read_all(&mut cx, fetch.request, &fetch.body, &fetch.asked);
+        self.answer_fetch(&mut cx, fetch.request, fetch.context, &fetch.asked, read);
     }
 }
 
 impl ReadOne {
-    /// Not in the metadata. Kafka's answer has no transactions here, where a failed read has null.
-    fn unknown(index: i32, error: ErrorCode) -> ReadOne {
-        let data = PartitionData { aborted_transactions: Some(Vec::new()), ..failed_data(index, error) };
-        ReadOne { data, bytes: 0, at_once: false, start: None }
-    }
-
     fn failed(index: i32, error: ErrorCode) -> ReadOne {
         ReadOne { data: failed_data(index, error), bytes: 0, at_once: true, start: None }
     }
+}
+
+/// Not in the metadata. Kafka's answer has no transactions here, where a failed read has null.
+fn unknown_data(index: i32, error: ErrorCode) -> PartitionData {
+    PartitionData { aborted_transactions: Some(Vec::new()), ..failed_data(index, error) }
 }
 
 fn failed_data(index: i32, error: ErrorCode) -> PartitionData {
@@ -291,9 +297,8 @@ fn no_records() -> Records {
     Records::Bytes(bytes::Bytes::new())
 }
 
-fn only_errors(response: &FetchResponse) -> bool {
-    let mut partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
-    partitions.all(|data| data.error_code != ErrorCode::NONE.0)
+fn only_errors(read: &ReadAll) -> bool {
+    read.data.iter().all(|(_, data)| data.error_code != ErrorCode::NONE.0)
 }
 
 /// The node that asks: −1 for a consumer.

@@ -14,6 +14,7 @@ mod connections;
 mod context;
 mod create_topics;
 mod fetch;
+mod fetch_sessions;
 mod init_producer_id;
 mod lifecycle;
 mod list_offsets;

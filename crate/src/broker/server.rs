@@ -18,6 +18,7 @@ use crate::wire::{ApiKey, Uuid, decode};
 
 use super::connections::{Connections, NEXT_TURN, RequestId};
 use super::context::Context;
+use super::fetch_sessions::FetchSessions;
 use super::init_producer_id::ProducerIds;
 use super::lifecycle::{ControllerCall, LifeStage, Lifecycle};
 use super::partition::{Partition, PartitionKey};
@@ -45,6 +46,7 @@ pub(super) struct Broker {
     pub partitions: BTreeMap<PartitionKey, Partition>,
     pub purgatory: Purgatory,
     pub connections: Connections,
+    pub fetch_sessions: FetchSessions,
     pub producer_ids: ProducerIds,
     /// Topics that are being created because somebody asked for them.
     pub auto_creating: BTreeSet<String>,
@@ -133,6 +135,8 @@ impl<D: Disk> Server<D> {
         .map_err(|error| ExitReason::StorageFailed(error.to_string()))?;
         let lifecycle = Lifecycle::new(random_uuid(&mut rng), identity.previous_broker_epoch);
         let connections = Connections::new(self.config.socket_request_max_bytes, self.config.connections_max_idle);
+        let slots = self.config.value("max.incremental.fetch.session.cache.slots").and_then(|value| value.parse().ok());
+        let fetch_sessions = FetchSessions::new(slots.unwrap_or(0), rng.fork("fetch sessions"));
         let broker = Broker {
             config: Arc::clone(&self.config),
             rng,
@@ -147,6 +151,7 @@ impl<D: Disk> Server<D> {
             partitions: BTreeMap::new(),
             purgatory: Purgatory::default(),
             connections,
+            fetch_sessions,
             producer_ids: ProducerIds::default(),
             auto_creating: BTreeSet::new(),
             bound: BTreeMap::new(),

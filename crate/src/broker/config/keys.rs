@@ -171,7 +171,7 @@ pub(super) const BROKER_KEYS: &[Key] = &[
     Key { name: "max.connections", kind: Int, default: Some("2147483647"), valid: AtLeast(0), acted_on: false },
     Key { name: "max.connections.per.ip", kind: Int, default: Some("2147483647"), valid: AtLeast(0), acted_on: false },
     Key { name: "max.connections.per.ip.overrides", kind: String, default: Some(""), valid: Any, acted_on: false },
-    Key { name: "max.incremental.fetch.session.cache.slots", kind: Int, default: Some("1000"), valid: AtLeast(0), acted_on: false },
+    Key { name: "max.incremental.fetch.session.cache.slots", kind: Int, default: Some("1000"), valid: AtLeast(0), acted_on: true },
     Key { name: "max.request.partition.size.limit", kind: Int, default: Some("2000"), valid: AtLeast(1), acted_on: false },
     Key { name: "message.max.bytes", kind: Int, default: Some("1048588"), valid: AtLeast(0), acted_on: true },
     Key { name: "metadata.log.dir", kind: String, default: None, valid: Any, acted_on: false },
