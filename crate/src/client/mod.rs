@@ -1,5 +1,5 @@
-//! Kafka's clients as state machines: the producer, the consumer by assignment and the admin client, the same code in
-//! page and native.
+//! Kafka's clients as state machines: the producer, the consumer by assignment and the admin client, and a raw client
+//! that sends what no client would; the same code in page and native.
 //!
 //! In: [`Command`]s of a program, bytes of brokers, time. Out: requests as real Kafka frames, and [`Reply`]s with
 //! Kafka's exception names and texts. Files follow Kafka's classes: `network` and `connections` are NetworkClient,
@@ -16,18 +16,20 @@ mod metadata;
 mod network;
 mod outbox;
 mod producer;
+mod raw;
 
 use self::admin::Admin;
 use self::consumer::Consumer;
 use self::outbox::Outbox;
 use self::producer::Producer;
+use self::raw::Raw;
 use crate::node::{At, Effect, Input, Instant, Node, Rng};
 #[cfg(doc)]
 use crate::node::{Command, Reply};
 
 pub use config::{AdminConfig, ConfigError, ConsumerConfig, ProducerConfig};
 
-/// A Kafka client: a producer, a consumer or an admin client.
+/// A Kafka client: a producer, a consumer, an admin client or a raw one.
 #[derive(Debug, Clone)]
 pub struct Client {
     kind: Kind,
@@ -38,6 +40,7 @@ enum Kind {
     Producer(Box<Producer>),
     Consumer(Box<Consumer>),
     Admin(Box<Admin>),
+    Raw(Box<Raw>),
 }
 
 impl Client {
@@ -59,6 +62,12 @@ impl Client {
         let client_id = client_id(name, &config.connection.client_id);
         Client { kind: Kind::Admin(Box::new(Admin::new(client_id, config, &Rng::new(seed)))) }
     }
+
+    /// A client that sends Produce requests as they are told. It knows an admin client's keys.
+    pub fn raw(name: &str, config: AdminConfig) -> Client {
+        let client_id = client_id(name, &config.connection.client_id);
+        Client { kind: Kind::Raw(Box::new(Raw::new(client_id, config))) }
+    }
 }
 
 fn client_id(name: &str, configured: &str) -> String {
@@ -72,6 +81,7 @@ impl Node for Client {
             Kind::Producer(producer) => producer.handle(input, &mut outbox),
             Kind::Consumer(consumer) => consumer.handle(input, &mut outbox),
             Kind::Admin(admin) => admin.handle(input, &mut outbox),
+            Kind::Raw(raw) => raw.handle(input, &mut outbox),
         }
     }
 
@@ -80,6 +90,7 @@ impl Node for Client {
             Kind::Producer(producer) => producer.next_timeout_ms(),
             Kind::Consumer(consumer) => consumer.next_timeout_ms(),
             Kind::Admin(admin) => admin.next_timeout_ms(),
+            Kind::Raw(raw) => raw.next_timeout_ms(),
         };
         // Clients count in whole milliseconds; what is overdue is due at once.
         ms.map(|ms| Instant(u64::try_from(ms).unwrap_or(0).saturating_mul(1000)))

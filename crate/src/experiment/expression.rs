@@ -9,10 +9,12 @@
 //! |---|---|
 //! | numbers | `17`, `-1`, `500 ms`, `5 s`: a time is whole milliseconds since t = 0 |
 //! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed`, `offset_minus_one` (ok at offset −1), `landed` (in log order), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
-//! | fetched batches | one number each, of all or with `batch.size("topic")` of one topic's: `batch.partition`, `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed) |
+//! | fetched batches | one number each, of all or with `batch.size("topic")` of one topic's: `batch.partition`, `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.last_sequence`, `batch.producer_id`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed) |
 //! | counters | the names that a program counts in |
 //! | functions on any list | `count(L)`, `first(L)`, `last(L)`, `min(L)`, `max(L)`, `sorted(L)`, `before(L, id)`, `tail(L, n)`, `minus(L, L)`, `distinct(L)` (each once, ascending), `runs(L)` (how long each run of equal neighbours is) |
 //! | on ids of sends | one number each: `offsets(L)`, `partitions(L)` (as the callbacks told), `blocked(L)` (ms that `send()` took), `waited(L)` (ms from `send()` to the callback); ids: `by(L, Client)`, `said(L, "Exception: text")` (whose exception reads so; `{n}` is any number) |
+//! | raw requests | by the name that keeps their answers, one number for each: `gap.error_code`, `gap.base_offset`, `gap.record_errors` of those that were answered, `gap.closed` (1: the connection was closed instead) |
+//! | tables | of the toy database: `rows(table)` |
 //! | instants | `dead_at(node)`, `serving_at(node)`, `ended(Client)` |
 //! | operators | `*` `//` (rounds down), `+` `-`, `==` `!=` `<` `<=` `>` `>=`, `not`, `and`, `or` |
 //!
@@ -44,7 +46,9 @@ pub enum Expr {
     Ids(Ids),
     /// Of the batches of one topic, if it is named.
     Batch(BatchField, Option<String>),
+    Answers(String, AnswerField),
     Counter(String),
+    Rows(String),
     DeadAt(i32),
     ServingAt(i32),
     Ended(String),
@@ -76,12 +80,22 @@ pub enum BatchField {
     LastOffset,
     Count,
     BaseSequence,
+    LastSequence,
+    ProducerId,
     ProducerEpoch,
     LeaderEpoch,
     Attributes,
     Magic,
     Partition,
     Digest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AnswerField {
+    ErrorCode,
+    BaseOffset,
+    RecordErrors,
+    Closed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,18 +148,29 @@ impl Ids {
 }
 
 impl BatchField {
-    pub const ALL: [(&'static str, BatchField); 11] = [
+    pub const ALL: [(&'static str, BatchField); 13] = [
         ("size", BatchField::Size),
         ("base_offset", BatchField::BaseOffset),
         ("last_offset", BatchField::LastOffset),
         ("count", BatchField::Count),
         ("base_sequence", BatchField::BaseSequence),
+        ("last_sequence", BatchField::LastSequence),
+        ("producer_id", BatchField::ProducerId),
         ("producer_epoch", BatchField::ProducerEpoch),
         ("leader_epoch", BatchField::LeaderEpoch),
         ("attributes", BatchField::Attributes),
         ("magic", BatchField::Magic),
         ("partition", BatchField::Partition),
         ("digest", BatchField::Digest),
+    ];
+}
+
+impl AnswerField {
+    pub const ALL: [(&'static str, AnswerField); 4] = [
+        ("error_code", AnswerField::ErrorCode),
+        ("base_offset", AnswerField::BaseOffset),
+        ("record_errors", AnswerField::RecordErrors),
+        ("closed", AnswerField::Closed),
     ];
 }
 
@@ -156,6 +181,8 @@ impl Expr {
             Expr::Value(value) => Some(value.clone()),
             Expr::Ids(ids) => measures.ids(*ids).map(Value::List),
             Expr::Batch(field, topic) => measures.batches(*field, topic.as_deref()).map(Value::List),
+            Expr::Answers(name, field) => measures.answers(name, *field).map(Value::List),
+            Expr::Rows(table) => Some(Value::Int(i64::try_from(measures.tables.get(table)?.len()).ok()?)),
             Expr::Counter(name) => measures.counters.get(name).map(|n| Value::Int(*n)),
             Expr::DeadAt(node) => measures.dead_at.get(node).map(|at| ms(*at)),
             Expr::ServingAt(node) => measures.serving_at.get(node).map(|at| ms(*at)),

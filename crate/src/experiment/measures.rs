@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::expression::{BatchField, Ids};
-use crate::node::{Duration, FetchedBatch};
+use super::expression::{AnswerField, BatchField, Ids};
+use crate::node::{Duration, FetchedBatch, RawAnswer};
 use crate::ordered::BTreeMap;
 use crate::record::Batch;
 
@@ -24,6 +24,10 @@ pub struct Measures {
     /// When a client's program ended.
     pub ended: BTreeMap<String, Duration>,
     pub counters: BTreeMap<String, i64>,
+    /// Answers to raw requests, by the name under which the program keeps them.
+    pub answers: BTreeMap<String, Vec<RawAnswer>>,
+    /// The toy database: each table's rows, key and value.
+    pub tables: BTreeMap<String, Vec<(String, String)>>,
     /// Programs that could not go on: whose, and why. No fact holds over such a run.
     pub failures: Vec<Failure>,
 }
@@ -146,6 +150,18 @@ impl Measures {
         Some(Duration(sent.outcome.as_ref()?.at.0.saturating_sub(sent.sent_at.0)))
     }
 
+    /// One field of each answer that is kept under this name.
+    pub(super) fn answers(&self, name: &str, field: AnswerField) -> Option<Vec<i64>> {
+        let of = |answer: &RawAnswer| match (field, *answer) {
+            (AnswerField::ErrorCode, RawAnswer::Answered { error_code, .. }) => Some(error_code.into()),
+            (AnswerField::BaseOffset, RawAnswer::Answered { base_offset, .. }) => Some(base_offset),
+            (AnswerField::RecordErrors, RawAnswer::Answered { record_errors, .. }) => Some(record_errors.into()),
+            (AnswerField::Closed, answer) => Some((answer == RawAnswer::Closed).into()),
+            _ => None,
+        };
+        Some(self.answers.get(name)?.iter().filter_map(of).collect())
+    }
+
     /// One field of every drained batch, or of those of one topic.
     pub(super) fn batches(&self, field: BatchField, topic: Option<&str>) -> Option<Vec<i64>> {
         let batches = self.drained.as_ref()?.batches.iter();
@@ -166,6 +182,8 @@ fn batch_field(fetched: &FetchedBatch, field: BatchField) -> Option<i64> {
         BatchField::LastOffset => batch.last_offset(),
         BatchField::Count => batch.record_count().into(),
         BatchField::BaseSequence => batch.base_sequence().into(),
+        BatchField::LastSequence => batch.last_sequence().into(),
+        BatchField::ProducerId => batch.producer_id(),
         BatchField::ProducerEpoch => batch.producer_epoch().into(),
         BatchField::LeaderEpoch => batch.partition_leader_epoch().into(),
         BatchField::Attributes => batch.attributes().into(),

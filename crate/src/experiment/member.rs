@@ -33,6 +33,7 @@ enum ClientConfig {
     Producer(ProducerConfig),
     Consumer(ConsumerConfig),
     Admin(AdminConfig),
+    Raw(AdminConfig),
 }
 
 /// A configuration that Kafka would refuse: whose, and why.
@@ -123,6 +124,7 @@ impl Member {
             ClientKind::Producer => ProducerConfig::parse(&given).map(ClientConfig::Producer),
             ClientKind::Consumer => ConsumerConfig::parse(&given).map(ClientConfig::Consumer),
             ClientKind::Admin => AdminConfig::parse(&given).map(ClientConfig::Admin),
+            ClientKind::Raw => AdminConfig::parse(&given).map(ClientConfig::Raw),
         };
         let config = config.map_err(|error| BadConfig { of: client.name.clone(), why: error.to_string() })?;
         let made = config.make(&client.name, 0);
@@ -144,6 +146,7 @@ impl ClientConfig {
             ClientConfig::Producer(config) => Client::producer(name, config.clone(), seed),
             ClientConfig::Consumer(config) => Client::consumer(name, config.clone(), seed),
             ClientConfig::Admin(config) => Client::admin(name, config.clone(), seed),
+            ClientConfig::Raw(config) => Client::raw(name, config.clone()),
         }
     }
 }

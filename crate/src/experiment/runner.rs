@@ -15,6 +15,7 @@ use crate::node::{CallId, Command, ConsumerRecord, Duration, Exception, Instant,
 use crate::ordered::{BTreeMap, BTreeSet};
 
 mod drain;
+mod rows;
 mod running;
 #[cfg(test)]
 mod tests;
@@ -56,9 +57,13 @@ impl Programs {
         let program = |name: &str| experiment.programs.iter().position(|program| program.client == name);
         let counters = experiment.programs.iter().flat_map(|program| &program.counters);
         let counters = counters.map(|counter| (counter.clone(), 0)).collect();
+        let answers = experiment.programs.iter().flat_map(|program| &program.answers);
+        let answers = answers.map(|answer| (answer.clone(), Vec::new())).collect();
+        let tables = experiment.programs.iter().flat_map(|program| &program.tables);
+        let tables = tables.map(|table| (table.clone(), Vec::new())).collect();
         Programs {
             clients: experiment.clients.iter().map(|client| Running::new(program(&client.name))).collect(),
-            measures: Measures { counters, ..Measures::default() },
+            measures: Measures { counters, answers, tables, ..Measures::default() },
             topic_suffix: String::new(),
             begun: None,
             warming: None,
@@ -134,6 +139,7 @@ impl Programs {
             let Some(program) = self.program_of(client) else { continue };
             let sent_to = program.steps.iter().filter_map(|step| match &step.what {
                 What::Send(send) => Some(self.on_cluster(&send.topic)),
+                What::ProduceRaw(raw) => Some(self.on_cluster(&raw.topic)),
                 _ => None,
             });
             for topic in sent_to.collect::<BTreeSet<String>>() {

@@ -119,6 +119,8 @@ pub enum ClientKind {
     Producer,
     Consumer,
     Admin,
+    /// Sends Produce requests as its program writes them.
+    Raw,
 }
 
 /// The name of the client that creates the topics during the warm-up.

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::Duration;
+use super::{Duration, RawAnswer, RawProduce};
 
 /// Names one command; given by whoever gives the command, unique within the node's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
@@ -60,7 +60,7 @@ pub enum SeekTo {
 pub enum Command {
     /// To a server: controlled shutdown (SIGTERM). Ends in `Exit`.
     Shutdown,
-    /// To a producer or consumer: wait until the topic's metadata is known. Replies: `Partitions` or `Failed`.
+    /// To a producer, consumer or raw client: wait until the topic's metadata is known. Replies: `Partitions` or `Failed`.
     PartitionsFor { topic: String },
     /// To a producer. Replies: `Returned` when `send()` returns, and `Acked` or `Failed` when the callback fires. A
     /// failure inside `send()` itself fires the callback first, as in KafkaProducer.
@@ -80,6 +80,8 @@ pub enum Command {
     /// To an admin client. Reply: `Done`, also when a topic exists already, or `Failed` with the first error. It is
     /// sent again until a broker is there to answer, at most for `default.api.timeout.ms`.
     CreateTopics { topics: Vec<NewTopic> },
+    /// To a raw client: the request as it stands, once. Reply: `Produced`, or `Failed` if no node was there to be asked.
+    ProduceRaw(RawProduce),
 }
 
 /// Kafka's RecordMetadata. With acks=0 the offset is −1.
@@ -118,5 +120,6 @@ pub enum Reply {
         batches: Vec<FetchedBatch>,
     },
     Offsets(Vec<(TopicPartition, i64)>),
+    Produced(RawAnswer),
     Done,
 }

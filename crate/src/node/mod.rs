@@ -9,6 +9,7 @@ mod effect;
 mod input;
 mod note;
 mod outbox;
+mod raw;
 mod rng;
 mod time;
 
@@ -17,6 +18,7 @@ pub use effect::*;
 pub use input::*;
 pub use note::*;
 pub use outbox::Outbox;
+pub use raw::{RawAnswer, RawDomain, RawField, RawProduce, records as raw_records};
 pub use rng::Rng;
 pub use time::*;
 

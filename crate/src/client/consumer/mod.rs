@@ -181,7 +181,7 @@ impl Consumer {
                 self.closed = true;
                 outbox.reply(&[], call, Reply::Done);
             }
-            Command::Send(_) | Command::Flush | Command::CreateTopics { .. } => {
+            Command::Send(_) | Command::Flush | Command::CreateTopics { .. } | Command::ProduceRaw(_) => {
                 illegal_state(call, "Not a command for a consumer".to_owned(), outbox);
             }
         }

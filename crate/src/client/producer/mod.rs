@@ -179,7 +179,8 @@ impl Producer {
             | Command::Seek { .. }
             | Command::Poll { .. }
             | Command::EndOffsets { .. }
-            | Command::CreateTopics { .. } => refused(outbox, "Not a command for a producer"),
+            | Command::CreateTopics { .. }
+            | Command::ProduceRaw(_) => refused(outbox, "Not a command for a producer"),
             Command::Shutdown => self.close(call, Duration::from_ms(u64::MAX / 2000), outbox),
         }
     }

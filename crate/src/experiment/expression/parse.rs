@@ -1,6 +1,6 @@
 //! Reads an expression and checks its types.
 
-use super::{BatchField, Expr, Function, Ids, Operator, Value};
+use super::{AnswerField, BatchField, Expr, Function, Ids, Operator, Value};
 use crate::experiment::syntax::{Cursor, SyntaxError, did_you_mean, is_word};
 
 /// The names of an experiment that its expressions may use.
@@ -10,6 +10,9 @@ pub struct Names<'a> {
     pub topics: Vec<&'a str>,
     pub nodes: Vec<i32>,
     pub counters: Vec<&'a str>,
+    /// Under which answers to raw requests are kept.
+    pub answers: Vec<&'a str>,
+    pub tables: Vec<&'a str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,6 +230,15 @@ impl Parser<'_> {
                 let ids = self.ids_of("by")?;
                 (Expr::By(Box::new(ids), self.client()?), Type::List)
             }
+            "rows" => {
+                let place = self.cursor.place();
+                let table = self.cursor.run(is_word);
+                if !self.names.tables.contains(&table) {
+                    let near = did_you_mean(table, self.names.tables.iter().copied());
+                    return Err(self.cursor.error_at(place, format!("no program writes to a table `{table}`{near}")));
+                }
+                (Expr::Rows(table.to_string()), Type::Number)
+            }
             "dead_at" | "serving_at" => {
                 let place = self.cursor.place();
                 let digits = self.cursor.run(is_word);
@@ -237,7 +249,8 @@ impl Parser<'_> {
             }
             name => {
                 let Some((_, function, parameters, result)) = FUNCTIONS.iter().find(|f| f.0 == name) else {
-                    let all = FUNCTIONS.iter().map(|f| f.0).chain(["said", "by", "ended", "dead_at", "serving_at"]);
+                    let all =
+                        FUNCTIONS.iter().map(|f| f.0).chain(["said", "by", "ended", "dead_at", "serving_at", "rows"]);
                     let near = did_you_mean(name, all);
                     return Err(self.cursor.error_at(place, format!("there is no function `{name}`{near}")));
                 };
@@ -316,6 +329,15 @@ impl Parser<'_> {
         if let Some((_, ids)) = Ids::ALL.iter().find(|(spelt, _)| *spelt == name) {
             return Ok((Expr::Ids(*ids), Type::List));
         }
+        if let Some((answer, field)) = name.split_once('.')
+            && self.names.answers.contains(&answer)
+        {
+            if let Some((_, field)) = AnswerField::ALL.iter().find(|(spelt, _)| *spelt == field) {
+                return Ok((Expr::Answers(answer.to_string(), *field), Type::List));
+            }
+            let near = did_you_mean(field, AnswerField::ALL.map(|(spelt, _)| spelt));
+            return Err(self.cursor.error_at(place, format!("an answer has no field `{field}`{near}")));
+        }
         if self.names.counters.contains(&name) {
             return Ok((Expr::Counter(name.to_string()), Type::Number));
         }
@@ -330,8 +352,14 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        let (clients, topics) = (vec!["AcksLab"], vec!["a2.acks0"]);
-        let names = Names { clients, topics, nodes: vec![1], counters: vec!["told_ok"] };
+        let names = Names {
+            clients: vec!["AcksLab"],
+            topics: vec!["a2.acks0"],
+            nodes: vec![1],
+            counters: vec!["told_ok"],
+            answers: vec!["gap"],
+            tables: vec!["orders"],
+        };
         parse(text, &names).expect_err(text).to_string()
     }
 
@@ -349,6 +377,8 @@ mod tests {
             ("batch.size(\"a2.acks1\")", "line 1, column 12: there is no topic `a2.acks1` (did you mean `a2.acks0`?)"),
             ("by(ok, AckLab)", "line 1, column 8: there is no client `AckLab` (did you mean `AcksLab`?)"),
             ("batch.siez", "line 1, column 1: a batch has no field `siez` (did you mean `size`?)"),
+            ("gap.eror_code", "line 1, column 1: an answer has no field `eror_code` (did you mean `error_code`?)"),
+            ("rows(order)", "line 1, column 6: no program writes to a table `order` (did you mean `orders`?)"),
             ("6.5 s", "line 1, column 1: `6.5` is not a whole number: write 6500 ms rather than 6.5 s"),
             (
                 "count(ok) count(failed)",

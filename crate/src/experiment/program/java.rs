@@ -1,8 +1,8 @@
 //! The same program as Java on kafka-clients, for readers who know that better. A rendering: nothing runs it.
 
-use super::{Program, SendRecord, StartAt, Template, What};
+use super::{Insert, Number, Program, RawSend, Row, SendRecord, StartAt, Template, What};
 use crate::experiment::{Client, ClientKind};
-use crate::node::Duration;
+use crate::node::{Duration, RawDomain};
 
 /// A line of Java, and the program's line that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,12 @@ impl Program {
     }
 
     fn java_head(&self, client: &Client) -> Vec<String> {
+        if client.kind == ClientKind::Raw {
+            let mut lines = vec!["Socket socket = new Socket(\"localhost\", 9092);".to_string()];
+            lines.extend(self.answers.iter().map(|answer| format!("List<Answer> {answer} = new ArrayList<>();")));
+            lines.push(String::new());
+            return lines;
+        }
         let mut lines = vec![
             "Properties p = new Properties();".to_string(),
             "p.put(\"bootstrap.servers\", \"localhost:9092\");".to_string(),
@@ -37,13 +43,20 @@ impl Program {
         lines.push(match client.kind {
             ClientKind::Producer => "KafkaProducer<String, String> producer = new KafkaProducer<>(p);".to_string(),
             ClientKind::Consumer => "KafkaConsumer<String, String> consumer = new KafkaConsumer<>(p);".to_string(),
-            ClientKind::Admin => "Admin admin = Admin.create(p);".to_string(),
+            ClientKind::Admin | ClientKind::Raw => "Admin admin = Admin.create(p);".to_string(),
         });
+        if self.goes_through_records() {
+            lines.push("Iterable<ConsumerRecord<String, String>> records = List.of();".to_string());
+        }
         for counter in &self.counters {
             lines.push(format!("AtomicInteger {counter} = new AtomicInteger();"));
         }
         lines.push(String::new());
         lines
+    }
+
+    fn goes_through_records(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.what, What::ForEachRecord { .. }))
     }
 
     fn java_body(&self, kind: ClientKind) -> Vec<JavaLine> {
@@ -64,7 +77,7 @@ impl Program {
                 depth -= 1;
             }
             lines.extend(self.java_of(&step.what, kind, depth).iter().map(|text| line(depth, text)));
-            if matches!(step.what, What::Repeat { .. }) {
+            if matches!(step.what, What::Repeat { .. } | What::ForEachRecord { .. }) {
                 depth += 1;
             }
         }
@@ -76,13 +89,17 @@ impl Program {
             ClientKind::Producer => "producer",
             ClientKind::Consumer => "consumer",
             ClientKind::Admin => "admin",
+            ClientKind::Raw => "socket",
         };
         match what {
             What::Repeat { times, .. } => {
                 let i = turn(depth + 1);
                 vec![format!("for (int {i} = 0; {i} < {times}; {i}++) {{")]
             }
+            What::ForEachRecord { .. } => vec!["for (ConsumerRecord<String, String> record : records) {".to_string()],
             What::End { .. } => vec!["}".to_string()],
+            What::ProduceRaw(raw) => vec![self.java_raw(raw, depth)],
+            What::Row(row) => vec![self.java_row(row, depth)],
             What::Send(send) => self.java_send(send, depth),
             What::Flush => vec![format!("{client}.flush();")],
             What::Close => vec![format!("{client}.close();")],
@@ -94,18 +111,57 @@ impl Program {
                 lines
             }
             What::Seek { topic, partition, to } => vec![java_seek(topic, *partition, *to)],
-            What::Poll(span) => vec![format!("consumer.poll(Duration.ofMillis({}));", span.as_ms())],
+            What::Poll(span) => {
+                let kept = if self.goes_through_records() { "records = " } else { "" };
+                vec![format!("{kept}consumer.poll(Duration.ofMillis({}));", span.as_ms())]
+            }
             What::Drain { topic } => vec![
                 format!("List<TopicPartition> all = consumer.partitionsFor(\"{topic}\").stream()"),
                 "    .map(info -> new TopicPartition(info.topic(), info.partition())).toList();".to_string(),
                 "consumer.assign(all);".to_string(),
                 "consumer.seekToBeginning(all);".to_string(),
                 "Map<TopicPartition, Long> end = consumer.endOffsets(all);".to_string(),
-                "List<String> landed = new ArrayList<>();".to_string(),
+                "List<ConsumerRecord<String, String>> landed = new ArrayList<>();".to_string(),
                 "while (all.stream().anyMatch(one -> consumer.position(one) < end.get(one)))".to_string(),
-                "    consumer.poll(Duration.ofMillis(500)).forEach(record -> landed.add(record.value()));".to_string(),
-            ],
+                "    consumer.poll(Duration.ofMillis(500)).forEach(landed::add);".to_string(),
+            ]
+            .into_iter()
+            .chain(self.goes_through_records().then(|| "records = landed;".to_string()))
+            .collect(),
         }
+    }
+
+    /// No class of kafka-clients sends such a request; `produce` stands for the code that writes its bytes.
+    fn java_raw(&self, raw: &RawSend, depth: usize) -> String {
+        let mut fields = String::new();
+        for (field, value) in &raw.fields {
+            let (name, domain) = field.spelling();
+            let value = match (value, domain) {
+                (Number::Turn, _) => turn(depth),
+                (Number::Is(at), RawDomain::Words(words)) => {
+                    format!("\"{}\"", usize::try_from(*at).ok().and_then(|at| words.get(at)).unwrap_or(&""))
+                }
+                (Number::Is(value), _) => value.to_string(),
+            };
+            fields.push_str(&format!(", \"{name}\", {value}"));
+        }
+        let topic = raw.instead.as_ref().unwrap_or(&raw.topic);
+        let request = format!("socket.ask(produce(\"{topic}\", {}{fields}))", raw.partition);
+        match raw.answer.and_then(|answer| self.answers.get(answer as usize)) {
+            Some(answer) => format!("{answer}.add({request});"),
+            None => format!("{request};"),
+        }
+    }
+
+    fn java_row(&self, row: &Row, depth: usize) -> String {
+        let table = self.tables.get(row.table as usize).map_or("", String::as_str);
+        let conflict = match row.how {
+            Insert::Always => "",
+            Insert::Once => " on conflict (id) do nothing",
+            Insert::Upsert => " on conflict (id) do update set what = excluded.what",
+        };
+        let (key, value) = (java_text(&row.key, depth), java_text(&row.value, depth));
+        format!("db.update(\"insert into {table} (id, what) values (?, ?){conflict}\", {key}, {value});")
     }
 
     fn java_send(&self, send: &SendRecord, depth: usize) -> Vec<String> {
@@ -132,12 +188,24 @@ fn turn(depth: usize) -> String {
     if depth > 1 { format!("i{depth}") } else { "i".to_string() }
 }
 
-/// `v{i}` is `"v" + i`.
+/// `v{i}` is `"v" + i`, and `{key}` is `record.key()`.
 fn java_text(template: &Template, depth: usize) -> String {
-    let Some((before, after)) = template.0.split_once("{i}") else { return format!("\"{}\"", template.0) };
-    let after =
-        if after.is_empty() { String::new() } else { format!(" + {}", java_text(&Template(after.into()), depth)) };
-    format!("\"{before}\" + {}{after}", turn(depth))
+    let mut parts = Vec::new();
+    let mut rest = template.0.as_str();
+    while let Some((before, (name, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        // A number alone is no String yet.
+        if !before.is_empty() || (parts.is_empty() && name == "i") {
+            parts.push(format!("\"{before}\""));
+        }
+        parts.push(if name == "i" { turn(depth) } else { format!("record.{name}()") });
+        rest = after;
+    }
+    if !rest.is_empty() {
+        parts.push(format!("\"{rest}\""));
+    }
+    parts.join(" + ")
 }
 
 fn java_partition(topic: &str, partition: i32) -> String {
@@ -195,5 +263,21 @@ producer.close();
         for line in ["// when B has ended", "consumer.seekToBeginning(all);", "consumer.close();"] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
+    }
+
+    #[test]
+    fn rows_and_raw_requests_have_their_java_too() {
+        let text = java(ClientKind::Consumer, "drain(t)\nfor each record:\n  db.insert_once(orders, {key}, a{value})");
+        for line in [
+            "Iterable<ConsumerRecord<String, String>> records = List.of();",
+            "records = landed;",
+            "for (ConsumerRecord<String, String> record : records) {",
+            "    db.update(\"insert into orders (id, what) values (?, ?) on conflict (id) do nothing\", record.key(), \"a\" + record.value());",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        let text = java(ClientKind::Raw, "repeat 2:\n  gap = produce_raw(t-0, {pid: 7, sequence: {i}, crc: wrong})");
+        let line = "    gap.add(socket.ask(produce(\"t\", 0, \"pid\", 7, \"sequence\", i, \"crc\", \"wrong\")));";
+        assert!(text.lines().any(|found| found == line), "{text}");
     }
 }

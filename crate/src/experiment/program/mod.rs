@@ -16,15 +16,34 @@
 //! seek(a2.acks0-0, 17)                      to an offset, beginning or end
 //! poll 500 ms                               returns records, or none after that time
 //! drain(a2.acks0)                           reads the topic from its beginning to its end offset: what has landed
+//! for each record:                          the lines below, for each record that the last poll or drain returned
+//!   db.insert(orders, {key}, {value})         a row more in a toy database's table: its key and what it says
+//!   db.insert_once(orders, {key}, {value})    the same, unless there is a row of this key
+//!   db.upsert(orders, {key}, {value})         the row of this key, made or replaced
+//! gap = produce_raw(t-0, {pid: 7, sequence: 2})   a raw client's request, once and as it stands; its answer is kept as `gap`
 //! ```
 //!
 //! Durations are a whole number and `us`, `ms` or `s`. A line does one thing; nesting is two spaces. What is sent is
 //! one word of letters, digits and `. _ - { }` each; a value is how a drained record is recognised, so it should
-//! differ from send to send.
+//! differ from send to send. For each record `{key}`, `{value}` and `{offset}` are the record's.
+//!
+//! What `produce_raw` does not mention is as a producer without idempotence writes it: one record, acks=all, Produce
+//! version 11. A number is a number, or `{i}`:
+//!
+//! | field | what |
+//! |---|---|
+//! | `version`, `acks` | of the request; from version 13 on topics go by id, and this client knows none |
+//! | `topic`, `partition` | another than the one in front, which may not exist |
+//! | `pid`, `epoch`, `sequence` | the producer's; with a `pid` the others begin at 0 |
+//! | `count`, `key: none`, `size` | so many records; without keys; one value so long that the batch has so many bytes |
+//! | `timestamp`, `ahead_ms` | of the records; so far ahead of the clock |
+//! | `base_offset`, `leader_epoch`, `magic`, `attributes`, `last_offset_delta`, `max_timestamp`, `records_count` | the batch's header; attributes are codec 0–7, 8 LogAppendTime, 16 transactional, 32 control |
+//! | `length_plus`, `crc: wrong` | a length that is not the batch's, a checksum that is not its |
+//! | `records` | instead of the batch `null`, `none` (no bytes), the batch `twice`, `cut` by a byte, or with `rubbish_behind` |
 
 use serde::{Deserialize, Serialize};
 
-use crate::node::Duration;
+use crate::node::{ConsumerRecord, Duration, RawField};
 
 mod java;
 mod parse;
@@ -41,9 +60,13 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// The names that `on ok` and `on error` count in, in order of first use.
     pub counters: Vec<String>,
+    /// The names under which answers to raw requests are kept, in order of first use.
+    pub answers: Vec<String>,
+    /// The tables of the toy database, in order of first use.
+    pub tables: Vec<String>,
 }
 
-/// One statement. A `repeat` is a step at its head and one at its end.
+/// One statement. A `repeat` or `for each record` is a step at its head and one at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Index into [`Program::lines`].
@@ -59,7 +82,11 @@ pub enum What {
         every: Duration,
         end: u32,
     },
-    /// `head` is the index of its [`What::Repeat`].
+    /// As [`What::Repeat`], once for each record that came last.
+    ForEachRecord {
+        end: u32,
+    },
+    /// `head` is the index of its [`What::Repeat`] or [`What::ForEachRecord`].
     End {
         head: u32,
     },
@@ -84,6 +111,8 @@ pub enum What {
     Drain {
         topic: String,
     },
+    ProduceRaw(RawSend),
+    Row(Row),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,19 +127,69 @@ pub struct SendRecord {
     pub on_error: Option<Counts>,
 }
 
+/// A raw client's request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawSend {
+    /// One of the experiment's.
+    pub topic: String,
+    pub partition: i32,
+    /// Any topic, which the request names instead.
+    pub instead: Option<String>,
+    pub fields: Vec<(RawField, Number)>,
+    /// Index into [`Program::answers`].
+    pub answer: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Number {
+    Is(i64),
+    /// `{i}`.
+    Turn,
+}
+
+/// A statement of the toy database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    pub how: Insert,
+    /// Index into [`Program::tables`].
+    pub table: u32,
+    pub key: Template,
+    pub value: Template,
+}
+
+/// What happens to a row whose key is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Insert {
+    /// There is another beside it: the table has no unique key.
+    Always,
+    /// It stays as it is.
+    Once,
+    /// It is replaced.
+    Upsert,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub counter: u32,
     pub line: u32,
 }
 
-/// Text in which `{i}` stands for the turn of the innermost `repeat`, from 0.
+/// Text in which `{i}` stands for the turn of the innermost block, from 0, and `{key}`, `{value}` and `{offset}` for
+/// those of the record that it is run for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template(pub String);
 
 impl Template {
     pub fn fill(&self, turn: u64) -> String {
         self.0.replace("{i}", &turn.to_string())
+    }
+
+    /// Also with what a record has; no key reads as none.
+    pub fn fill_for(&self, turn: u64, record: &ConsumerRecord) -> String {
+        let text =
+            |bytes: &Option<bytes::Bytes>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+        let filled = self.fill(turn).replace("{offset}", &record.offset.to_string());
+        filled.replace("{key}", &text(&record.key)).replace("{value}", &text(&record.value))
     }
 }
 

@@ -4,6 +4,9 @@ use super::{Counts, Program, SendRecord, StartAt, Step, Template, What};
 use crate::experiment::syntax::{Cursor, SyntaxError, did_you_mean, duration, is_word};
 use crate::node::Duration;
 
+mod raw;
+mod rows;
+
 /// The names of an experiment that a program may use.
 #[derive(Debug, Clone, Default)]
 pub struct Names<'a> {
@@ -12,8 +15,22 @@ pub struct Names<'a> {
     pub topics: Vec<(&'a str, i32)>,
 }
 
-const WORDS: [&str; 11] =
-    ["repeat", "send", "await send", "flush", "close", "wait", "assign", "seek", "poll", "drain", "on ok"];
+const WORDS: [&str; 14] = [
+    "repeat",
+    "send",
+    "await send",
+    "flush",
+    "close",
+    "wait",
+    "assign",
+    "seek",
+    "poll",
+    "drain",
+    "for each record",
+    "db",
+    "produce_raw",
+    "on ok",
+];
 
 /// How often a `repeat` may go round: enough for any book, little enough for a page.
 const TIMES_MAX: u64 = 1_000_000;
@@ -22,7 +39,14 @@ const TIMES_MAX: u64 = 1_000_000;
 pub fn parse(client: &str, text: &str, names: &Names<'_>) -> Result<Program, SyntaxError> {
     let mut parser = Parser {
         names,
-        program: Program { client: client.to_string(), lines: Vec::new(), steps: Vec::new(), counters: Vec::new() },
+        program: Program {
+            client: client.to_string(),
+            lines: Vec::new(),
+            steps: Vec::new(),
+            counters: Vec::new(),
+            answers: Vec::new(),
+            tables: Vec::new(),
+        },
         open: Vec::new(),
         last: None,
     };
@@ -40,7 +64,7 @@ pub fn parse(client: &str, text: &str, names: &Names<'_>) -> Result<Program, Syn
 struct Parser<'a> {
     names: &'a Names<'a>,
     program: Program,
-    /// The steps of the `repeat`s that are open, outermost first; a line's depth is how many there are.
+    /// The steps of the blocks that are open, outermost first; a line's depth is how many there are.
     open: Vec<u32>,
     /// Depth and step of the line before, for `on ok`, which belongs to a send.
     last: Option<(usize, u32)>,
@@ -65,7 +89,7 @@ impl<'a> Parser<'a> {
             return self.callback(&mut cursor, index, depth);
         }
         if depth > self.open.len() {
-            return Err(cursor.error("only the lines below a `repeat` are indented"));
+            return Err(cursor.error("only the lines below a `repeat` or `for each record` are indented"));
         }
         self.close_blocks(number, depth)?;
         let step = self.program.steps.len() as u32;
@@ -74,7 +98,7 @@ impl<'a> Parser<'a> {
             let rest = cursor.rest().to_string();
             return Err(cursor.error(format!("`{rest}` is too much: expected the end of the line")));
         }
-        if matches!(what, What::Repeat { .. }) {
+        if matches!(what, What::Repeat { .. } | What::ForEachRecord { .. }) {
             self.open.push(step);
         }
         self.program.steps.push(Step { line: index, what });
@@ -82,18 +106,17 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Ends the `repeat`s that a line at this depth is no longer in.
+    /// Ends the blocks that a line at this depth is no longer in.
     fn close_blocks(&mut self, number: u32, depth: usize) -> Result<(), SyntaxError> {
         while self.open.len() > depth {
             let Some(head) = self.open.pop() else { break };
             let end = self.program.steps.len() as u32;
-            let Some(Step { line, what: What::Repeat { end: end_of_head, .. } }) =
-                self.program.steps.get_mut(head as usize)
-            else {
+            let Some(Step { line, what }) = self.program.steps.get_mut(head as usize) else { continue };
+            let (What::Repeat { end: end_of_head, .. } | What::ForEachRecord { end: end_of_head }) = what else {
                 continue;
             };
             if head + 1 == end {
-                let message = "this `repeat` needs at least one indented line below it".to_string();
+                let message = "this block needs at least one indented line below it".to_string();
                 return Err(SyntaxError { line: (*line + 1).min(number), column: 1, message });
             }
             *end_of_head = end;
@@ -106,8 +129,14 @@ impl<'a> Parser<'a> {
     fn statement(&mut self, cursor: &mut Cursor<'_>) -> Result<What, SyntaxError> {
         let place = cursor.place();
         let word = cursor.run(is_word);
+        if !word.is_empty() && cursor.take("=") {
+            return self.kept_answer(cursor, place, word);
+        }
         match word {
             "repeat" => self.repeat(cursor),
+            "for" => self.for_each_record(cursor),
+            "db" => self.row(cursor),
+            "produce_raw" => self.produce_raw(cursor, None),
             "send" => self.send(cursor, false),
             "await" if cursor.take_word("send") => self.send(cursor, true),
             "await" => Err(cursor.error("only a send can be awaited: expected `send(`")),
@@ -182,13 +211,19 @@ impl<'a> Parser<'a> {
             return Err(cursor.error_at(place, "expected what to send, e.g. `v{i}`"));
         }
         let outside = word.replace("{i}", "");
-        if outside.contains(['{', '}']) {
-            return Err(
-                cursor.error_at(place, format!("`{word}`: the only braces are `{{i}}`, the turn of the repeat"))
-            );
-        }
         if outside != word && self.open.is_empty() {
             return Err(cursor.error_at(place, "`{i}` is the turn of a repeat, and this line is in none"));
+        }
+        let of_record =
+            ["{key}", "{value}", "{offset}"].iter().fold(outside.clone(), |rest, field| rest.replace(field, ""));
+        if of_record.contains(['{', '}']) {
+            let message = format!(
+                "`{word}`: the only braces are `{{i}}`, the turn of the repeat, and a record's `{{key}}`, `{{value}}` and `{{offset}}`"
+            );
+            return Err(cursor.error_at(place, message));
+        }
+        if of_record != outside && !self.is_for_each_record() {
+            return Err(cursor.error_at(place, "a record's fields are known only below `for each record:`"));
         }
         Ok(Template(word.to_string()))
     }
@@ -202,13 +237,8 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `(topic-0, earliest)`.
-    fn partition_and_place(
-        &self,
-        cursor: &mut Cursor<'_>,
-        words: &[&str; 2],
-    ) -> Result<(String, i32, StartAt), SyntaxError> {
-        expect(cursor, "(")?;
+    /// `topic-0`.
+    fn partition(&self, cursor: &mut Cursor<'_>) -> Result<(String, i32), SyntaxError> {
         let place = cursor.place();
         let name = cursor.run(is_name);
         let found = name.rsplit_once('-').and_then(|(topic, partition)| {
@@ -216,11 +246,21 @@ impl<'a> Parser<'a> {
             let known = self.names.topics.iter().any(|(name, n)| *name == topic && (0..*n).contains(&partition));
             known.then(|| (topic.to_string(), partition))
         });
-        let Some((topic, partition)) = found else {
+        found.ok_or_else(|| {
             let all: Vec<String> = self.names.topics.iter().map(|(topic, _)| format!("{topic}-0")).collect();
             let near = did_you_mean(name, all.iter().map(String::as_str));
-            return Err(cursor.error_at(place, format!("there is no partition `{name}`{near}")));
-        };
+            cursor.error_at(place, format!("there is no partition `{name}`{near}"))
+        })
+    }
+
+    /// `(topic-0, earliest)`.
+    fn partition_and_place(
+        &self,
+        cursor: &mut Cursor<'_>,
+        words: &[&str; 2],
+    ) -> Result<(String, i32, StartAt), SyntaxError> {
+        expect(cursor, "(")?;
+        let (topic, partition) = self.partition(cursor)?;
         expect(cursor, ",")?;
         let place = cursor.place();
         let start = match cursor.run(is_word) {
@@ -262,13 +302,7 @@ impl<'a> Parser<'a> {
         if !cursor.is_at_end() {
             return Err(cursor.error("expected the end of the line"));
         }
-        let counter = match self.program.counters.iter().position(|counter| counter == name) {
-            Some(counter) => counter,
-            None => {
-                self.program.counters.push(name.to_string());
-                self.program.counters.len() - 1
-            }
-        } as u32;
+        let counter = index_of(&mut self.program.counters, name);
         let send = self.last.filter(|(of, _)| depth == of + 1).and_then(|(_, step)| {
             match &mut self.program.steps.get_mut(step as usize)?.what {
                 What::Send(send) => Some(send),
@@ -285,6 +319,15 @@ impl<'a> Parser<'a> {
         *slot = Some(Counts { counter, line: index });
         Ok(())
     }
+}
+
+/// Where `name` is in `names`, at their end if it is new.
+fn index_of(names: &mut Vec<String>, name: &str) -> u32 {
+    let at = names.iter().position(|known| known == name).unwrap_or(names.len());
+    if at == names.len() {
+        names.push(name.to_string());
+    }
+    at as u32
 }
 
 /// Characters of Kafka's topic names and client ids.
@@ -327,7 +370,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_its_place_and_what_would_be_right() {
-        let all = "expected one of repeat, send, await send, flush, close, wait, assign, seek, poll, drain, on ok";
+        let all = "expected one of repeat, send, await send, flush, close, wait, assign, seek, poll, drain, for each record, \
+                   db, produce_raw, on ok";
         let cases = [
             ("sned(a2.acks0, v)", format!("line 1, column 1: `sned` is no statement (did you mean `send`?): {all}")),
             ("send(a2.acks, v)", "line 1, column 6: there is no topic `a2.acks` (did you mean `a2.acks0`?)".into()),
@@ -339,9 +383,12 @@ mod tests {
             ),
             ("repeat 0:", "line 1, column 8: expected how often: a number from 1 to 1000000".into()),
             ("repeat 4 every 20:\n  flush", "line 1, column 16: expected a duration, e.g. `20 ms` or `3 s`".into()),
-            ("repeat 4:\nflush", "line 1, column 1: this `repeat` needs at least one indented line below it".into()),
+            ("repeat 4:\nflush", "line 1, column 1: this block needs at least one indented line below it".into()),
             ("flush\n flush", "line 2, column 2: indent by two spaces for each level".into()),
-            ("flush\n  flush", "line 2, column 3: only the lines below a `repeat` are indented".into()),
+            (
+                "flush\n  flush",
+                "line 2, column 3: only the lines below a `repeat` or `for each record` are indented".into(),
+            ),
             ("flush now", "line 1, column 7: `now` is too much: expected the end of the line".into()),
             ("wait for AcksLab", "line 1, column 10: a program cannot wait for itself".into()),
             ("wait for raeder", "line 1, column 10: there is no client `raeder` (did you mean `reader`?)".into()),
@@ -360,6 +407,25 @@ mod tests {
             ),
             ("seek(a2.acks0-0, start)", "line 1, column 18: expected beginning, end or an offset".into()),
             ("", "line 1, column 1: a program needs at least one line".into()),
+            (
+                "gap = produce_raw(a2.acks0-0, {pdi: 7})",
+                "line 1, column 32: a raw request has no field `pdi` (did you mean `pid`?)".into(),
+            ),
+            (
+                "produce_raw(a2.acks0-0, {magic: 300})",
+                "line 1, column 33: expected a whole number from -128 to 127, or `{i}`".into(),
+            ),
+            ("produce_raw(a2.acks0-0, {crc: bad})", "line 1, column 31: expected one of right, wrong".into()),
+            (
+                "gap = flush",
+                "line 1, column 7: only the answer of a raw request can be kept: expected `produce_raw(`".into(),
+            ),
+            (
+                "db.insert(orders, {key}, v)",
+                "line 1, column 19: a record's fields are known only below `for each record:`".into(),
+            ),
+            ("db.inset(orders, k, v)", "line 1, column 4: `db` has no `inset` (did you mean `insert`?)".into()),
+            ("for every record:", "line 1, column 5: expected `for each record:`".into()),
         ];
         for (text, wanted) in cases {
             assert_eq!(read(text).expect_err(text).to_string(), wanted, "{text}");

@@ -4,7 +4,7 @@
 use super::running::State;
 use super::{Order, Programs};
 use crate::experiment::Drained;
-use crate::node::{CallId, Command, Duration, FetchedBatch, Instant, Reply, SeekTo, TopicPartition};
+use crate::node::{CallId, Command, ConsumerRecord, Duration, FetchedBatch, Instant, Reply, SeekTo, TopicPartition};
 use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::Batch;
 
@@ -28,6 +28,7 @@ pub(super) struct Drain {
     /// When something last came.
     came_at: Instant,
     read: Drained,
+    records: Vec<ConsumerRecord>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +53,7 @@ impl Drain {
             missing,
             came_at: Instant::ZERO,
             read,
+            records: Vec::new(),
         }
     }
 
@@ -94,7 +96,7 @@ impl Programs {
                 drain.came_at = now;
                 drain.phase = Phase::Poll;
                 if drain.missing.is_empty() {
-                    return self.drained(drain);
+                    return self.drained(client, drain);
                 }
                 Command::Poll { timeout: POLL_TIMEOUT }
             }
@@ -109,6 +111,7 @@ impl Programs {
                         Some(id) => drain.read.ids.push(id),
                         None => drain.read.strangers += 1,
                     }
+                    drain.records.push(record.clone());
                 }
                 let fresh = batches.iter().filter(|batch| wanted.contains(&batch.partition));
                 drain.read.batches.extend(fresh.map(|batch| {
@@ -120,7 +123,7 @@ impl Programs {
                 }
                 drain.passed(batches);
                 if drain.missing.is_empty() {
-                    return self.drained(drain);
+                    return self.drained(client, drain);
                 }
                 if now.since(drain.came_at) >= PATIENCE {
                     let what = format!("drain({}): nothing came for {} s", drain.topic, PATIENCE.as_ms() / 1000);
@@ -149,7 +152,8 @@ impl Programs {
         }
     }
 
-    fn drained(&mut self, drain: Drain) -> State {
+    fn drained(&mut self, client: usize, drain: Drain) -> State {
+        self.returned(client, drain.records);
         let drained = self.measures.drained.get_or_insert_default();
         drained.ids.extend(drain.read.ids);
         drained.strangers += drain.read.strangers;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::drain::Drain;
 use super::{Order, Programs};
-use crate::experiment::program::{SendRecord, StartAt, What};
+use crate::experiment::program::{Number, RawSend, SendRecord, StartAt, What};
 use crate::experiment::{Outcome, Sent, Thrown};
-use crate::node::{CallId, Command, Duration, Instant, ProducerRecord, Reply, SeekTo, TopicPartition};
+use crate::node::{
+    CallId, Command, ConsumerRecord, Duration, Instant, ProducerRecord, RawProduce, Reply, SeekTo, TopicPartition,
+};
 use crate::ordered::BTreeMap;
 
 /// `close` waits as long as it takes, as KafkaProducer.close() does.
@@ -17,8 +19,12 @@ pub(super) struct Running {
     /// Index into the experiment's programs.
     pub(super) program: Option<usize>,
     next_step: usize,
-    /// The `repeat`s that it is in, outermost first, each with its turn.
+    /// The blocks that it is in, outermost first, each with its turn.
     pub(super) turns: Vec<u64>,
+    /// Which of them is the innermost `for each record`.
+    pub(super) for_each: Option<usize>,
+    /// What the last poll or drain returned.
+    pub(super) records: Arc<Vec<ConsumerRecord>>,
     pub(super) state: State,
     calls: u64,
     /// Sends whose callback has not fired.
@@ -65,8 +71,17 @@ pub(super) enum State {
 
 impl Running {
     pub(super) fn new(program: Option<usize>) -> Running {
-        let (turns, sends) = (Vec::new(), BTreeMap::new());
-        Running { program, next_step: 0, turns, state: State::NotBegun, calls: 0, sends, line: None }
+        Running {
+            program,
+            next_step: 0,
+            turns: Vec::new(),
+            for_each: None,
+            records: Arc::default(),
+            state: State::NotBegun,
+            calls: 0,
+            sends: BTreeMap::new(),
+            line: None,
+        }
     }
 
     pub(super) fn new_call(&mut self) -> CallId {
@@ -124,19 +139,36 @@ impl Programs {
                 running.turns.push(0);
                 State::Ready
             }
+            What::ForEachRecord { end } => {
+                if running.records.is_empty() {
+                    running.next_step = *end as usize + 1;
+                } else {
+                    running.for_each = Some(running.turns.len());
+                    running.turns.push(0);
+                }
+                State::Ready
+            }
             What::End { head } => {
                 let head = *head as usize;
-                let repeat = program.and_then(|program| program.steps.get(head));
-                let Some(What::Repeat { times, every, .. }) = repeat.map(|step| &step.what) else { return };
+                let (times, every) = match program.and_then(|program| program.steps.get(head)).map(|step| &step.what) {
+                    Some(What::Repeat { times, every, .. }) => (*times, *every),
+                    _ => (running.records.len() as u64, Duration::ZERO),
+                };
                 let next = running.turns.pop().unwrap_or(0) + 1;
-                if next == *times {
+                if next >= times {
+                    running.for_each = running.for_each.filter(|depth| *depth < running.turns.len());
                     State::Ready
                 } else {
                     running.turns.push(next);
                     running.next_step = head + 1;
-                    if *every == Duration::ZERO { State::Ready } else { State::Waiting { until: now + *every } }
+                    if every == Duration::ZERO { State::Ready } else { State::Waiting { until: now + every } }
                 }
             }
+            What::Row(row) => {
+                self.row(client, row);
+                State::Ready
+            }
+            What::ProduceRaw(raw) => self.produce_raw(client, raw, out),
             What::Send(send) => self.send(now, client, index, send, out),
             What::Flush => State::Calling(self.order(client, Command::Flush, out)),
             What::Close => State::Calling(self.order(client, Command::Close { timeout: CLOSE_TIMEOUT }, out)),
@@ -176,11 +208,10 @@ impl Programs {
     }
 
     fn send(&mut self, now: Instant, client: usize, step: usize, send: &SendRecord, out: &mut Vec<Order>) -> State {
-        let turn = self.turn_of(client).unwrap_or(0);
-        let value = send.value.fill(turn);
+        let value = self.fill(client, &send.value);
         let record = ProducerRecord {
             topic: self.on_cluster(&send.topic),
-            key: send.key.as_ref().map(|key| key.fill(turn).into_bytes().into()),
+            key: send.key.as_ref().map(|key| self.fill(client, key).into_bytes().into()),
             value: Some(value.clone().into_bytes().into()),
             ..ProducerRecord::default()
         };
@@ -202,6 +233,29 @@ impl Programs {
             running.sends.insert(call, InFlight { id, step });
         }
         State::Sending { call, id, awaited: send.awaited }
+    }
+
+    fn produce_raw(&mut self, client: usize, raw: &RawSend, out: &mut Vec<Order>) -> State {
+        let turn = self.turn_of(client).and_then(|turn| i64::try_from(turn).ok()).unwrap_or(0);
+        let partition = self.partition(raw.instead.as_ref().unwrap_or(&raw.topic), raw.partition);
+        let number = |number: &Number| match number {
+            Number::Is(value) => *value,
+            Number::Turn => turn,
+        };
+        let fields = raw.fields.iter().map(|(field, value)| (*field, number(value))).collect();
+        State::Calling(self.order(client, Command::ProduceRaw(RawProduce { partition, fields }), out))
+    }
+
+    /// Keeps a raw request's answer under the name that its line gives it.
+    fn keep_answer(&mut self, client: usize, answer: crate::node::RawAnswer) {
+        let name = self.program_of(client).and_then(|program| {
+            let step = self.clients.get(client)?.next_step.checked_sub(1)?;
+            let What::ProduceRaw(raw) = &program.steps.get(step)?.what else { return None };
+            program.answers.get(raw.answer? as usize).cloned()
+        });
+        if let Some(name) = name {
+            self.measures.answers.entry(name).or_default().push(answer);
+        }
     }
 
     /// If the reply is a send's callback: records its fate, and counts where the program says so.
@@ -246,6 +300,11 @@ impl Programs {
                 Reply::Polled { records, .. } => {
                     let ids: Vec<i64> = records.iter().filter_map(|record| self.id_of(record)).collect();
                     self.measures.polled.extend(ids);
+                    self.returned(client, records.clone());
+                    State::Ready
+                }
+                Reply::Produced(answer) => {
+                    self.keep_answer(client, *answer);
                     State::Ready
                 }
                 _ => State::Ready,
@@ -258,6 +317,13 @@ impl Programs {
             other => other,
         };
         self.set_state(client, state);
+    }
+
+    /// What `for each record` goes through from here on.
+    pub(super) fn returned(&mut self, client: usize, records: Vec<ConsumerRecord>) {
+        if let Some(running) = self.clients.get_mut(client) {
+            running.records = Arc::new(records);
+        }
     }
 
     /// A line other than a send threw: the program ends there, as it would uncaught.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::experiment::program::parse;
 use crate::experiment::{Client, Cluster, Focus, Links, Opening, Text, Topic};
-use crate::node::{RecordMetadata, TopicPartition};
+use crate::node::{RawAnswer, RawField, RecordMetadata, TopicPartition};
 
 fn experiment(program: &str) -> Arc<Experiment> {
     let text = || Text { en: String::new(), zh: String::new() };
@@ -110,4 +110,62 @@ fn an_exception_outside_a_send_ends_the_run_and_names_its_line() {
     assert_eq!((failure.client.as_str(), failure.line), ("P", Some(0)));
     assert_eq!(failure.what, "TimeoutException: no");
     assert!(programs.ended());
+}
+
+fn record(offset: i64, key: &str, value: &str) -> ConsumerRecord {
+    ConsumerRecord {
+        partition: TopicPartition { topic: "t".to_string(), partition: 0 },
+        offset,
+        timestamp: 0,
+        leader_epoch: 0,
+        key: Some(key.to_string().into()),
+        value: Some(value.to_string().into()),
+        headers: Vec::new(),
+    }
+}
+
+#[test]
+fn a_unique_key_leaves_one_row_of_a_record_that_came_twice() {
+    let program = "poll 5 ms\nfor each record:\n  db.insert(all, {key}, {value})\n  db.insert_once(once, {key}, {value})\n  \
+                   db.upsert(last, {key}, {value})\nflush";
+    let mut programs = Programs::new(experiment(program));
+    let mut out = Vec::new();
+    programs.begin(Instant(0), &mut out);
+    let records = vec![record(0, "k7", "paid"), record(1, "k8", "paid"), record(2, "k7", "again")];
+    let call = out.remove(0).call;
+    programs.reply(Instant(1), 0, call, &Reply::Polled { records, batches: Vec::new() }, &mut out);
+    assert!(matches!(out[0].command, Command::Flush), "{out:?}");
+    let tables = &programs.measures().tables;
+    let row = |key: &str, value: &str| (key.to_string(), value.to_string());
+    assert_eq!(tables["all"], [row("k7", "paid"), row("k8", "paid"), row("k7", "again")]);
+    assert_eq!(tables["once"], [row("k7", "paid"), row("k8", "paid")]);
+    assert_eq!(tables["last"], [row("k7", "again"), row("k8", "paid")]);
+}
+
+#[test]
+fn for_no_record_nothing_is_run() {
+    let mut programs = Programs::new(experiment("for each record:\n  db.insert(all, {key}, {value})\nflush"));
+    let mut out = Vec::new();
+    programs.begin(Instant(0), &mut out);
+    assert!(matches!(out[0].command, Command::Flush), "{out:?}");
+    assert!(programs.measures().tables["all"].is_empty());
+}
+
+#[test]
+fn answers_to_raw_requests_are_kept_by_name() {
+    let program = "repeat 2:\n  gap = produce_raw(t-0, {pid: 7, sequence: {i}})\nproduce_raw(t-0)";
+    let mut programs = Programs::new(experiment(program));
+    let mut out = Vec::new();
+    programs.begin(Instant(0), &mut out);
+    let answers = [
+        RawAnswer::Answered { error_code: 45, base_offset: -1, record_errors: 0 },
+        RawAnswer::Closed,
+        RawAnswer::Silent,
+    ];
+    for (turn, answer) in (0..).zip(answers) {
+        let Order { call, command: Command::ProduceRaw(raw), .. } = out.remove(0) else { panic!("{out:?}") };
+        assert_eq!(raw.get(RawField::Sequence), (turn < 2).then_some(turn));
+        programs.reply(Instant(1), 0, call, &Reply::Produced(answer), &mut out);
+    }
+    assert_eq!(programs.measures().answers["gap"], answers[..2]);
 }

@@ -57,6 +57,8 @@ impl<'a> Reader<'a> {
             topics: topics.iter().map(|(topic, _)| topic.name.as_str()).collect(),
             nodes: nodes.iter().map(|(node, _)| node.id).collect(),
             counters: programs.iter().flat_map(|program| &program.counters).map(String::as_str).collect(),
+            answers: programs.iter().flat_map(|program| &program.answers).map(String::as_str).collect(),
+            tables: programs.iter().flat_map(|program| &program.tables).map(String::as_str).collect(),
         };
         let faults = root.sections("fault", "[[fault]]")?;
         let faults = faults.into_iter().map(|fault| self.fault(fault, &names)).collect::<Read<Vec<Fault>>>()?;
@@ -149,7 +151,7 @@ impl<'a> Reader<'a> {
 
     fn client(&mut self, mut section: Section<'a>) -> Read<()> {
         let name = section.text("name")?;
-        let kinds = [("producer", ClientKind::Producer), ("consumer", ClientKind::Consumer)];
+        let kinds = [("producer", ClientKind::Producer), ("consumer", ClientKind::Consumer), ("raw", ClientKind::Raw)];
         let kind = section.word("kind", &kinds)?;
         let config = section.config("config")?;
         let program = if section.has("program") {

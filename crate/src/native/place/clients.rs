@@ -67,6 +67,7 @@ fn make(client: &experiment::Client, bootstrap_servers: &str, seed: u64) -> Resu
         ClientKind::Producer => ProducerConfig::parse(&keys).map(|config| Client::producer(&client.name, config, seed)),
         ClientKind::Consumer => ConsumerConfig::parse(&keys).map(|config| Client::consumer(&client.name, config, seed)),
         ClientKind::Admin => AdminConfig::parse(&keys).map(|config| Client::admin(&client.name, config, seed)),
+        ClientKind::Raw => AdminConfig::parse(&keys).map(|config| Client::raw(&client.name, config)),
     };
     made.map_err(|error| PlaceError::failed(&client.name, error))
 }
