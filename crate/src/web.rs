@@ -446,7 +446,7 @@ impl<'a> FactMeta<'a> {
 /// Whether an expression tells an instant or a span.
 fn is_time(expression: &Expr) -> bool {
     match expression {
-        Expr::DeadAt(_) | Expr::ServingAt(_) | Expr::Ended(_) => true,
+        Expr::DeadAt(_) | Expr::ServingAt(_) | Expr::FaultAt(_) | Expr::Ended(_) => true,
         Expr::Binary(_, left, right) => is_time(left) || is_time(right),
         _ => false,
     }

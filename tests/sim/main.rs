@@ -2,6 +2,7 @@
 
 mod determinism;
 mod faults;
+mod frame_faults;
 mod links;
 mod time_travel;
 mod toy;

@@ -15,7 +15,7 @@
 //! | on ids of sends | one number each: `offsets(L)`, `partitions(L)` (as the callbacks told), `blocked(L)` (ms that `send()` took), `waited(L)` (ms from `send()` to the callback); ids: `by(L, Client)`, `said(L, "Exception: text")` (whose exception reads so; `{n}` is any number) |
 //! | raw requests | by the name that keeps their answers, one number for each: `gap.error_code`, `gap.base_offset`, `gap.record_errors` of those that were answered, `gap.closed` (1: the connection was closed instead) |
 //! | tables | of the toy database: `rows(table)` |
-//! | instants | `dead_at(node)`, `serving_at(node)`, `ended(Client)` |
+//! | instants | `dead_at(node)`, `serving_at(node)`, `fault_at(n)` (the file's n-th `[[fault]]`, from 1: when it began, or met its frame), `ended(Client)` |
 //! | operators | `*` `//` (rounds down), `+` `-`, `==` `!=` `<` `<=` `>` `>=`, `not`, `and`, `or` |
 //!
 //! What has not been measured has no value, and neither has what is computed from it.
@@ -51,6 +51,8 @@ pub enum Expr {
     Rows(String),
     DeadAt(i32),
     ServingAt(i32),
+    /// By its index in the file.
+    FaultAt(usize),
     Ended(String),
     Said(Box<Expr>, String),
     By(Box<Expr>, String),
@@ -186,6 +188,7 @@ impl Expr {
             Expr::Counter(name) => measures.counters.get(name).map(|n| Value::Int(*n)),
             Expr::DeadAt(node) => measures.dead_at.get(node).map(|at| ms(*at)),
             Expr::ServingAt(node) => measures.serving_at.get(node).map(|at| ms(*at)),
+            Expr::FaultAt(fault) => measures.fault_at.get(fault).map(|at| ms(*at)),
             Expr::Ended(client) => measures.ended.get(client).map(|at| ms(*at)),
             Expr::Said(ids, text) => {
                 let said = |id: &i64| measures.exception_of(*id).is_some_and(|exception| reads(&exception, text));

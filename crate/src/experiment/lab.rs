@@ -7,16 +7,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::member::{BadConfig, Member};
-use super::{Experiment, Fault, Order, Place, Programs, Ran, Report};
+use super::{Direction, Experiment, Fault, Order, Place, Programs, Ran, Report, When};
 use crate::node::{Causes, Duration, EventId, Instant};
 use crate::ordered::BTreeMap;
-use crate::sim::{self, Change, LinkSpec, ProcessId, ProcessSpec, Replayable, Stepped, Trace, World, WorldSetup};
+use crate::sim::{self, Change, LinkSpec, ProcessId, ProcessSpec, Replayable, Stepped, Trace, Trap, World, WorldSetup};
 
 /// A run that has not ended by then never will: ten minutes of cluster time.
 const RUN_MAX: Duration = Duration::from_ms(600_000);
 
 /// A cluster that has not warmed up by then never will.
 const WARM_UP_MAX: Duration = Duration::from_ms(60_000);
+
+/// The wake-up of the programs; those of frame faults that begin later are 1 + their index.
+const PROGRAMS: u64 = 0;
 
 #[derive(Clone)]
 pub struct Lab {
@@ -27,6 +30,8 @@ pub struct Lab {
     servers: BTreeMap<i32, ProcessId>,
     /// Parallel to [`Experiment::clients`].
     clients: Vec<ProcessId>,
+    /// The fault, by its index, that each of the world's traps stands for.
+    traps: Vec<usize>,
     phase: Phase,
     /// Commands whose line the program is about to reach, in order.
     at_their_line: VecDeque<Order>,
@@ -90,6 +95,22 @@ impl Lab {
         for client in &experiment.clients {
             clients.push(world.add(ProcessSpec::named(&client.name), Member::client(&experiment, client)?));
         }
+        let mut traps = Vec::new();
+        for (index, fault) in experiment.faults.iter().enumerate() {
+            let Fault::Frame(fault) = fault else { continue };
+            let client = experiment.clients.iter().position(|client| client.name == fault.client);
+            let client = client.and_then(|client| clients.get(client)).copied();
+            let (Some(client), Some(server)) = (client, servers.get(&fault.node).copied()) else { continue };
+            world.set_trap(Trap {
+                client,
+                server,
+                api_key: fault.api_key,
+                response: fault.direction == Direction::Response,
+                nth: fault.nth,
+                action: fault.action,
+            });
+            traps.push(index);
+        }
         Ok(Lab {
             phase: Phase::Servers(servers.len()),
             programs: Programs::new(experiment),
@@ -97,6 +118,7 @@ impl Lab {
             seed,
             servers,
             clients,
+            traps,
             at_their_line: VecDeque::new(),
             woken_at: None,
         })
@@ -190,17 +212,14 @@ impl Lab {
             }
         }
         match change {
-            Some(Change::Fault(sim::Fault::Kill(process))) => {
-                if let Some(node) = self.node_of(process) {
-                    self.programs.node_died(at, node);
-                }
-            }
+            Some(Change::Fault(fault)) => self.befallen(at, fault),
             Some(Change::Serving(process)) => self.serving(at, event, process),
             Some(Change::Booted(process)) => self.booted(process, &mut orders),
-            Some(Change::Woke(_)) => {
+            Some(Change::Woke(PROGRAMS)) => {
                 self.woken_at = None;
                 self.programs.tick(at, &mut orders);
             }
+            Some(Change::Woke(token)) => self.strike((token - 1) as usize, at, Some(event)),
             Some(Change::Line { .. }) => {
                 if let Some(order) = self.at_their_line.pop_front() {
                     self.give(order, event);
@@ -210,6 +229,9 @@ impl Lab {
         }
         if self.phase == Phase::WarmUp && self.programs.is_warm() {
             self.begin(at, &mut orders);
+        }
+        for index in self.programs.faults_due() {
+            self.strike(index, at, Some(event));
         }
         self.place(orders, event);
     }
@@ -246,28 +268,76 @@ impl Lab {
     /// cluster causes them.
     fn begin(&mut self, now: Instant, orders: &mut Vec<Order>) {
         self.phase = Phase::Run;
-        for fault in &self.programs.experiment().clone().faults {
-            let (Fault::Kill { node, .. } | Fault::Pause { node, .. }) = fault;
-            let Some(process) = self.servers.get(node).copied() else { continue };
-            match fault {
-                Fault::Kill { at, dying, restart, .. } => {
-                    let kill = match *dying {
-                        Duration::ZERO => sim::Fault::Kill(process),
-                        dying => sim::Fault::Die { process, dying },
-                    };
-                    self.world.fault(now + *at, kill, None);
-                    if let Some(restart) = restart {
-                        let start = sim::Fault::Start { process, boot: restart.boot };
-                        self.world.fault(now + restart.start_at, start, None);
-                    }
+        for (index, fault) in self.programs.experiment().clone().faults.iter().enumerate() {
+            match (fault, fault.when()) {
+                // Counted from the first send on.
+                (_, When::At(Duration::ZERO)) | (Fault::Kill { .. } | Fault::Pause { .. }, When::At(_)) => {
+                    self.strike(index, now, None)
                 }
-                Fault::Pause { at, lasts, .. } => {
-                    self.world.fault(now + *at, sim::Fault::Stop(process), None);
-                    self.world.fault(now + *at + *lasts, sim::Fault::Continue(process), None);
-                }
+                (Fault::Frame(_), When::At(at)) => self.world.wake(now + *at, 1 + index as u64, None),
+                (_, When::Once(_)) => {}
             }
         }
         self.programs.begin(now, orders);
+    }
+
+    /// Puts a fault of the experiment into the world: for the instant that it names, or for now because of `event`.
+    fn strike(&mut self, index: usize, now: Instant, event: Option<EventId>) {
+        let experiment = self.programs.experiment().clone();
+        match experiment.faults.get(index) {
+            Some(Fault::Kill { node, when, dying, restart }) => {
+                let Some(process) = self.servers.get(node).copied() else { return };
+                let kill = match *dying {
+                    Duration::ZERO => sim::Fault::Kill(process),
+                    dying => sim::Fault::Die { process, dying },
+                };
+                let at = when.instant(now);
+                self.world.fault(at, kill, event.map(Causes::from));
+                if let Some(restart) = restart {
+                    let start = sim::Fault::Start { process, boot: restart.boot };
+                    self.world.fault(at + restart.after, start, event.map(Causes::from));
+                }
+            }
+            Some(Fault::Pause { node, when, lasts }) => {
+                let Some(process) = self.servers.get(node).copied() else { return };
+                let at = when.instant(now);
+                self.world.fault(at, sim::Fault::Stop(process), event.map(Causes::from));
+                self.world.fault(at + *lasts, sim::Fault::Continue(process), event.map(Causes::from));
+            }
+            Some(Fault::Frame(_)) => {
+                if let Some(trap) = self.traps.iter().position(|of| *of == index) {
+                    self.world.arm(trap);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// A fault took place.
+    fn befallen(&mut self, at: Instant, fault: sim::Fault) {
+        let node = fault.process().and_then(|process| self.node_of(process));
+        if let (sim::Fault::Kill(_), Some(node)) = (fault, node) {
+            self.programs.node_died(at, node);
+        }
+        let index = match fault {
+            sim::Fault::Frame { write, .. } => self.world.trap_of(write).and_then(|trap| self.traps.get(trap)).copied(),
+            _ => {
+                let begun = &self.programs.measures().fault_at;
+                let is_this = |of: &Fault| match of {
+                    Fault::Kill { node: of, dying: Duration::ZERO, .. } => {
+                        matches!(fault, sim::Fault::Kill(_)) && Some(*of) == node
+                    }
+                    Fault::Kill { node: of, .. } => matches!(fault, sim::Fault::Die { .. }) && Some(*of) == node,
+                    Fault::Pause { node: of, .. } => matches!(fault, sim::Fault::Stop(_)) && Some(*of) == node,
+                    Fault::Frame(_) => false,
+                };
+                let mut faults = self.experiment().faults.iter().enumerate();
+                faults.find(|(index, of)| is_this(of) && !begun.contains_key(index)).map(|(index, _)| index)
+            }
+        };
+        if let Some(index) = index {
+            self.programs.fault_began(at, index);
+        }
     }
 
     /// Puts commands into the world. A command that a program's line gives comes because of that line.
@@ -285,7 +355,7 @@ impl Lab {
             && self.woken_at.is_none_or(|woken_at| at < woken_at)
         {
             self.woken_at = Some(at);
-            self.world.wake(at, 0, Some(Causes::from(event)));
+            self.world.wake(at, PROGRAMS, Some(Causes::from(event)));
         }
     }
 

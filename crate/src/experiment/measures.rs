@@ -21,6 +21,8 @@ pub struct Measures {
     pub dead_at: BTreeMap<i32, Duration>,
     /// When it first served again after that.
     pub serving_at: BTreeMap<i32, Duration>,
+    /// When a fault of the file, by its index, began; for a frame's, when it met the frame.
+    pub fault_at: BTreeMap<usize, Duration>,
     /// When a client's program ended.
     pub ended: BTreeMap<String, Duration>,
     pub counters: BTreeMap<String, i64>,

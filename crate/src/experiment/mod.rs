@@ -5,6 +5,7 @@
 //! judged ([`Measures`], [`Report`]). In: an `experiment.toml` that `native` has read, or the bytes compiled from it.
 //! Out: commands for named clients, and a report. It knows the simulator, and no socket, file or clock.
 
+mod condition;
 pub mod expression;
 mod lab;
 mod measures;
@@ -15,6 +16,7 @@ mod runner;
 mod schema;
 pub mod syntax;
 
+pub use condition::{Condition, Told};
 pub use lab::{Cold, Lab};
 pub use measures::*;
 pub use member::{BadConfig, Member};

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::program::{Program, What};
-use super::{ADMIN, ClientKind, Experiment, Failure, Measures};
+use super::{ADMIN, ClientKind, Experiment, Failure, Fault, Measures, When};
 use crate::node::{CallId, Command, ConsumerRecord, Duration, Exception, Instant, NewTopic, Reply};
 use crate::ordered::{BTreeMap, BTreeSet};
 
@@ -50,6 +50,8 @@ pub struct Programs {
     measures: Measures,
     sent_as: Arc<SentAs>,
     lines_run: u64,
+    /// Faults by their index that wait for a condition.
+    waiting_faults: Vec<usize>,
 }
 
 impl Programs {
@@ -69,6 +71,7 @@ impl Programs {
             warming: None,
             sent_as: Arc::default(),
             lines_run: 0,
+            waiting_faults: Vec::new(),
             experiment,
         }
     }
@@ -172,6 +175,9 @@ impl Programs {
     /// t = 0: every program starts.
     pub fn begin(&mut self, now: Instant, out: &mut Vec<Order>) {
         self.begun = Some(now);
+        let faults = self.experiment.faults.iter().enumerate();
+        let waiting = faults.filter(|(_, fault)| matches!(fault.when(), When::Once(_)));
+        self.waiting_faults = waiting.map(|(index, _)| index).collect();
         for running in &mut self.clients {
             running.state = if running.program.is_some() { State::Ready } else { State::Ended };
         }
@@ -215,6 +221,25 @@ impl Programs {
             && self.measures.dead_at.contains_key(&node)
         {
             self.measures.serving_at.entry(node).or_insert(now.since(begun));
+        }
+    }
+
+    /// The faults, by their index, whose condition has come true since this was last asked.
+    pub fn faults_due(&mut self) -> Vec<usize> {
+        let (experiment, measures) = (&self.experiment, &self.measures);
+        let due = |index: &usize| match experiment.faults.get(*index).map(Fault::when) {
+            Some(When::Once(condition)) => condition.holds(measures),
+            _ => false,
+        };
+        let (due, waiting) = self.waiting_faults.iter().partition(|index| due(index));
+        self.waiting_faults = waiting;
+        due
+    }
+
+    /// A fault of the experiment, by its index, has begun or met its frame.
+    pub fn fault_began(&mut self, now: Instant, index: usize) {
+        if let Some(begun) = self.begun {
+            self.measures.fault_at.entry(index).or_insert(now.since(begun));
         }
     }
 

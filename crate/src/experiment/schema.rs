@@ -5,10 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::condition::Condition;
 use super::expression::{Expr, Value};
 use super::program::Program;
-use crate::node::Duration;
+use crate::node::{Duration, Instant};
 use crate::ordered::BTreeMap;
+use crate::sim::FrameAction;
 
 /// A text in both of the book's languages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,19 +134,69 @@ pub enum Fault {
     /// The process of a node dies (SIGKILL).
     Kill {
         node: i32,
-        at: Duration,
+        when: When,
         /// How long it is stopped before, while its kernel still accepts bytes; zero is a plain kill.
         dying: Duration,
         restart: Option<Restart>,
     },
     /// A node is stopped for a while (SIGSTOP, SIGCONT): bytes pile up, connects succeed, its clock runs on.
-    Pause { node: i32, at: Duration, lasts: Duration },
+    Pause { node: i32, when: When, lasts: Duration },
+    /// Something befalls one frame between a client and a node.
+    Frame(FrameFault),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameFault {
+    pub action: FrameAction,
+    /// The name of the client whose connections are meant.
+    pub client: String,
+    pub node: i32,
+    pub api_key: i16,
+    pub direction: Direction,
+    /// Which of such frames, from 1.
+    pub nth: u64,
+    /// From when on they are counted.
+    pub from: When,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Direction {
+    Request,
+    Response,
+}
+
+/// When a fault begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum When {
+    At(Duration),
+    /// As soon as this is so.
+    Once(Condition),
+}
+
+impl When {
+    /// The instant that is meant, if its condition has come true `now`, or t = 0 is now.
+    pub fn instant(&self, now: Instant) -> Instant {
+        match self {
+            When::At(at) => now + *at,
+            When::Once(_) => now,
+        }
+    }
+}
+
+impl Fault {
+    pub fn when(&self) -> &When {
+        match self {
+            Fault::Kill { when, .. } | Fault::Pause { when, .. } => when,
+            Fault::Frame(fault) => &fault.from,
+        }
+    }
 }
 
 /// A new process over the kept disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restart {
-    pub start_at: Duration,
+    /// So long after the fault began.
+    pub after: Duration,
     /// How long it is deaf after its start. A hook that starts a real Kafka takes what it takes.
     pub boot: Duration,
 }

@@ -114,6 +114,7 @@ impl<M: Machine> World<M> {
         }
         match gather(chunks) {
             Ok(bytes) => {
+                self.spring(connection, side, cause, &bytes);
                 if let Some(connection) = self.connections.get_mut(&connection) {
                     connection.pipes[side].write(cause, bytes, false);
                 }

@@ -1,6 +1,7 @@
-//! Faults that happen to processes: only what can happen to a real one.
+//! Faults: only what can happen to a real cluster.
 
 use super::Machine;
+use super::frame_fault::{FrameAction, WriteId};
 use super::process::{Life, ProcessId, ProcessState};
 use super::queue::Item;
 use super::trace::{Cause, LostWhy, Trace, What};
@@ -20,16 +21,20 @@ pub enum Fault {
     Stop(ProcessId),
     /// SIGCONT. All that piled up is handled, and overdue timers fire.
     Continue(ProcessId),
+    /// Something befalls one message under way. It does nothing to one that has arrived.
+    Frame { write: WriteId, action: FrameAction },
 }
 
 impl Fault {
-    pub fn process(&self) -> ProcessId {
+    /// Whom it happens to, if it is a process.
+    pub fn process(&self) -> Option<ProcessId> {
         match self {
             Fault::Kill(process)
             | Fault::Die { process, .. }
             | Fault::Start { process, .. }
             | Fault::Stop(process)
-            | Fault::Continue(process) => *process,
+            | Fault::Continue(process) => Some(*process),
+            Fault::Frame { .. } => None,
         }
     }
 }
@@ -39,9 +44,12 @@ impl<M: Machine> World<M> {
         &mut self,
         fault: Fault,
         cause: Option<Cause>,
-        earlier: Vec<EventId>,
+        mut earlier: Vec<EventId>,
         trace: &mut dyn Trace,
     ) -> Stepped {
+        if let Fault::Frame { write, .. } = fault {
+            earlier.extend(self.under_way(write).map(|write| write.cause.event));
+        }
         let mut stepped = self.happened(cause, earlier, What::Fault(fault), trace);
         stepped.change = Some(Change::Fault(fault));
         let because = Cause::from(stepped.event);
@@ -55,6 +63,7 @@ impl<M: Machine> World<M> {
             Fault::Start { process, boot } => self.spawn(process, boot, because),
             Fault::Stop(process) => self.stop(process),
             Fault::Continue(process) => self.go_on(process),
+            Fault::Frame { write, action } => self.mark(write, action, stepped.event),
         }
         stepped
     }

@@ -1,6 +1,8 @@
 //! Messages in flight: every write of a trace, matched with its arrival or its loss.
 
 use super::ProcessId;
+use super::fault::Fault;
+use super::frame_fault::{FrameAction, WriteId};
 use super::trace::{Cause, Event, LostIn, LostWhy, What};
 use crate::disk::Slice;
 use crate::node::{ConnId, EffectKind, EventId, Input, Instant, OpenedBy};
@@ -9,7 +11,7 @@ use crate::ordered::BTreeMap;
 /// A message from one process to another: one write, which in Kafka's protocol is one frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// The Send that wrote it.
+    /// The Send that wrote it; for a copy that the network made, the fault.
     pub write: Cause,
     pub from: ProcessId,
     pub to: ProcessId,
@@ -58,6 +60,8 @@ pub struct Frames {
     by_write: BTreeMap<Cause, usize>,
     /// Requests without a response yet, by the requester's end and correlation id.
     open_requests: BTreeMap<(ConnId, i32), usize>,
+    /// The network's copies, by what they are copies of.
+    copies: BTreeMap<usize, usize>,
     /// Connection attempts, by the effect that began them.
     connecting: BTreeMap<Cause, ProcessId>,
     /// By connection number.
@@ -114,14 +118,21 @@ impl Frames {
                     }
                 }
             }
+            What::Fault(Fault::Frame { write, action: FrameAction::SendAgain }) => self.sent_again(event, *write),
             What::Buffered { write, .. } => {
                 if let Some(frame) = self.frame_mut(write) {
                     frame.buffered = Some((event.id, event.at));
                 }
             }
             What::Lost { write, place, why, .. } => {
-                if let Some(frame) = self.frame_mut(write) {
-                    frame.outcome = Outcome::Lost { event: event.id, at: event.at, place: *place, why: *why };
+                let lost = Outcome::Lost { event: event.id, at: event.at, place: *place, why: *why };
+                // What is lost on its way to where it would have been copied is lost twice.
+                let index = self.by_write.get(write).copied();
+                let copy = index.and_then(|index| self.copies.get(&index)).copied();
+                for index in index.into_iter().chain(copy) {
+                    if let Some(frame) = self.frames.get_mut(index) {
+                        frame.outcome = lost;
+                    }
                 }
             }
             _ => {}
@@ -188,6 +199,19 @@ impl Frames {
             outcome: Outcome::Pending,
             header,
         });
+    }
+
+    /// The copy of a message flies beside it.
+    fn sent_again(&mut self, event: &Event, write: WriteId) {
+        let original = self.frames.iter().rposition(|frame| WriteId::of(frame.write) == Some(write));
+        let Some((index, frame)) = original.and_then(|index| Some((index, self.frames.get(index)?))) else { return };
+        if frame.outcome != Outcome::Pending {
+            return;
+        }
+        let copy = Frame { write: event.id.into(), sent_at: event.at, buffered: None, ..frame.clone() };
+        self.copies.insert(index, self.frames.len());
+        self.by_write.insert(copy.write, self.frames.len());
+        self.frames.push(copy);
     }
 
     /// A response names no API: that is known from the request with its correlation id.

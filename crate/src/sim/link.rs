@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use super::ProcessId;
+use super::frame_fault::{Cut, FrameAction, Hold, Swallow};
 use super::trace::{Cause, LostWhy};
-use crate::node::{Address, CloseReason, ConnId, ConnectToken, Duration, Instant, Rng};
+use crate::node::{Address, CloseReason, ConnId, ConnectToken, Duration, EventId, Instant, Rng};
 
 /// What connects two processes, one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +48,17 @@ pub(super) struct Write {
     pub fin: bool,
     /// The stream's length with this write.
     pub up_to: u64,
+    /// What is to befall it on arrival, and the event that decreed it.
+    pub marked: Option<(FrameAction, EventId)>,
+    /// It had to wait because of that event.
+    pub held_by: Option<EventId>,
 }
 
 impl Write {
+    pub fn new(cause: Cause, bytes: Bytes, fin: bool, up_to: u64) -> Write {
+        Write { cause, bytes, fin, up_to, marked: None, held_by: None }
+    }
+
     pub fn len(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -73,11 +82,14 @@ pub(super) struct Pipe {
     pub flying: VecDeque<Write>,
     /// In the receiver's kernel.
     pub unread: VecDeque<Write>,
+    pub hold: Option<Hold>,
+    pub cut: Option<Cut>,
+    pub swallow: Vec<Swallow>,
     written: u64,
     send_buffered: u64,
     window_used: u64,
     wire_free_at: Instant,
-    last_arrival: Instant,
+    pub last_arrival: Instant,
 }
 
 impl Pipe {
@@ -88,6 +100,9 @@ impl Pipe {
             unsent: VecDeque::new(),
             flying: VecDeque::new(),
             unread: VecDeque::new(),
+            hold: None,
+            cut: None,
+            swallow: Vec::new(),
             written: 0,
             send_buffered: 0,
             window_used: 0,
@@ -98,7 +113,7 @@ impl Pipe {
 
     pub fn write(&mut self, cause: Cause, bytes: Bytes, fin: bool) {
         self.written += bytes.len() as u64;
-        self.waiting.push_back(Write { cause, bytes, fin, up_to: self.written });
+        self.waiting.push_back(Write::new(cause, bytes, fin, self.written));
     }
 
     /// Moves one write into the send buffer if there is room. A write that is larger than the whole buffer goes in
@@ -147,6 +162,28 @@ impl Pipe {
         let write = self.flying.pop_front()?;
         self.send_buffered -= write.len();
         Some(write)
+    }
+
+    /// A write that its sender knows nothing of goes on the wire by itself, as the next to arrive.
+    pub fn insert_next(&mut self, write: Write) {
+        self.send_buffered += write.len();
+        self.window_used += write.len();
+        self.flying.push_front(write);
+    }
+
+    /// What has not reached the receiver, oldest first.
+    pub fn under_way(&self) -> impl Iterator<Item = &Write> {
+        self.flying.iter().chain(&self.unsent).chain(&self.waiting)
+    }
+
+    pub fn under_way_mut(&mut self) -> impl Iterator<Item = &mut Write> {
+        self.flying.iter_mut().chain(&mut self.unsent).chain(&mut self.waiting)
+    }
+
+    /// The stream's length up to what is on the wire.
+    pub fn on_wire(&self) -> u64 {
+        let still_here = self.unsent.iter().chain(&self.waiting).map(Write::len).sum::<u64>();
+        self.written - still_here
     }
 
     /// The receiving process has read these bytes, or its kernel has thrown them away.

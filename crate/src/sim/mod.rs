@@ -11,6 +11,8 @@
 //! | `network` | what arrives, is read, is refused, is lost |
 //! | `link` | one TCP connection: buffers, window, order, bandwidth |
 //! | `fault` | kill, freeze, thaw, start |
+//! | `frame_fault` | hold, cut before, cut after, send again: what happens to one message |
+//! | `trap` | waits for the n-th such message and does something to it |
 //! | `process` | one process and its lives |
 //! | `machine` | what can run in a process |
 //! | `queue` | what will happen, ordered by (instant, ordinal) |
@@ -22,6 +24,7 @@
 
 mod carry;
 mod fault;
+mod frame_fault;
 mod frames;
 mod hash;
 mod journal;
@@ -33,9 +36,11 @@ mod provenance;
 mod queue;
 mod timeline;
 mod trace;
+mod trap;
 mod world;
 
 pub use fault::*;
+pub use frame_fault::{FrameAction, WriteId};
 pub use frames::*;
 pub use hash::*;
 pub use journal::*;
@@ -45,4 +50,5 @@ pub use process::{Life, ProcessId, ProcessSpec, ProcessState};
 pub use provenance::*;
 pub use timeline::*;
 pub use trace::*;
+pub use trap::Trap;
 pub use world::*;

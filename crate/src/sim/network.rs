@@ -117,12 +117,20 @@ impl<M: Machine> World<M> {
     }
 
     pub(super) fn arrive(&mut self, connection: u64, side: usize, trace: &mut dyn Trace) -> Option<Stepped> {
+        if self.holds_back(connection, side) {
+            return None;
+        }
         let link = self.connections.get_mut(&connection)?;
         let write = link.pipes[side].arrive()?;
         if link.pipes[side].blocked() {
             let back = self.now + link.pipes[1 - side].spec.delay;
             self.queue.push(back, None, Item::Acknowledge { connection, side });
         }
+        let write = match self.passes(connection, side, write, trace) {
+            Ok(write) => write,
+            Err(lost) => return lost,
+        };
+        let link = self.connections.get_mut(&connection)?;
         let end = &link.ends[1 - side];
         let (conn, len, cause) = (conn_of(connection, 1 - side), write.len(), write.cause);
         if !end.open {
@@ -180,12 +188,14 @@ impl<M: Machine> World<M> {
         let (process, conn) = (end.process, conn_of(connection, 1 - side));
         if !write.fin {
             let input = Input::Bytes { conn, bytes: write.bytes };
-            return Some(self.feed(process, input, Some(write.cause), Vec::new(), trace));
+            let earlier = write.held_by.into_iter().collect();
+            return Some(self.feed(process, input, Some(write.cause), earlier, trace));
         }
         end.open = false;
         let why = CloseReason::Finished;
-        end.gone = LostWhy::Closed(why);
-        self.discard_unsent(connection, 1 - side, LostWhy::Closed(why), write.cause);
+        end.gone = if link.pipes[side].cut.is_some() { LostWhy::Cut } else { LostWhy::Closed(why) };
+        let gone = end.gone;
+        self.discard_unsent(connection, 1 - side, gone, write.cause);
         self.forget_if_over(connection);
         Some(self.feed(process, Input::Closed { conn, why }, Some(write.cause), Vec::new(), trace))
     }
@@ -200,6 +210,10 @@ impl<M: Machine> World<M> {
         cause: Option<Cause>,
         trace: &mut dyn Trace,
     ) -> Option<Stepped> {
+        if let Some(at) = self.held_until(connection, 1 - side) {
+            self.queue.push(at, cause, Item::Reset { connection, side });
+            return None;
+        }
         let end = &mut self.connections.get_mut(&connection)?.ends[side];
         if !end.open {
             self.forget_if_over(connection);

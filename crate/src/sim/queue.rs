@@ -61,6 +61,15 @@ pub(super) enum Item {
         connection: u64,
         side: usize,
     },
+    /// The pipe's oldest write has been held for long enough.
+    Release {
+        connection: u64,
+        side: usize,
+    },
+    /// The network closes a connection that it has cut, towards both ends.
+    Sever {
+        connection: u64,
+    },
     /// RST reaches the end `side`.
     Reset {
         connection: u64,

@@ -77,6 +77,10 @@ pub enum LostWhy {
     ReceiverDied,
     /// The receiving end had closed the connection, or the connection had been reset.
     Closed(CloseReason),
+    /// The network cut the connection before them.
+    Cut,
+    /// They answer a copy that the network made, which nobody asked for.
+    Swallowed,
 }
 
 impl Event {
@@ -87,7 +91,7 @@ impl Event {
             | What::Booted { process }
             | What::ConnectRefused { process, .. }
             | What::CommandLost { process, .. } => Some(*process),
-            What::Fault(fault) => Some(fault.process()),
+            What::Fault(fault) => fault.process(),
             What::Buffered { .. } | What::Lost { .. } | What::Woke { .. } | What::Line { .. } => None,
         }
     }

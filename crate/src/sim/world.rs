@@ -5,6 +5,7 @@ use super::link::{Connection, LinkSpec};
 use super::process::{Life, Process, ProcessId, ProcessSpec, ProcessState};
 use super::queue::{Entry, Given, Item, Queue};
 use super::trace::{Cause, Event, Trace, What};
+use super::trap::Traps;
 use super::{Fault, Machine};
 use crate::node::{At, CallId, Causes, Command, Effect, EventId, Input, Instant, Now, Reply, Rng};
 use crate::ordered::BTreeMap;
@@ -80,6 +81,7 @@ pub struct World<M> {
     pub(super) link_rngs: BTreeMap<(ProcessId, ProcessId), Rng>,
     pub(super) connections: BTreeMap<u64, Connection>,
     pub(super) next_connection: u64,
+    pub(super) traps: Traps,
     /// Kept between steps so that a step need not allocate.
     scratch: Vec<Effect>,
 }
@@ -99,6 +101,7 @@ impl<M: Machine> World<M> {
             link_rngs: BTreeMap::new(),
             connections: BTreeMap::new(),
             next_connection: 0,
+            traps: Traps::default(),
             scratch: Vec::new(),
         }
     }
@@ -215,6 +218,14 @@ impl<M: Machine> World<M> {
             Item::Read { connection, side } => self.read(connection, side, trace),
             Item::Acknowledge { connection, side } => {
                 self.pump(connection, side);
+                None
+            }
+            Item::Release { connection, side } => {
+                self.release(connection, side);
+                None
+            }
+            Item::Sever { connection } => {
+                self.sever(connection, cause);
                 None
             }
             Item::Reset { connection, side } => self.reset(connection, side, cause, trace),
@@ -432,6 +443,7 @@ impl<M: Machine> World<M> {
                 hash.word(pipe.unsent.len() as u64);
                 hash.word(pipe.flying.len() as u64);
                 hash.word(pipe.unread.len() as u64);
+                hash.word(u64::from(pipe.hold.is_some()) | u64::from(pipe.cut.is_some()) << 1);
             }
         }
         hash.value()

@@ -9,6 +9,8 @@ pub struct Names<'a> {
     pub clients: Vec<&'a str>,
     pub topics: Vec<&'a str>,
     pub nodes: Vec<i32>,
+    /// How many `[[fault]]`s there are.
+    pub faults: usize,
     pub counters: Vec<&'a str>,
     /// Under which answers to raw requests are kept.
     pub answers: Vec<&'a str>,
@@ -247,10 +249,27 @@ impl Parser<'_> {
                 };
                 (if name == "dead_at" { Expr::DeadAt(node) } else { Expr::ServingAt(node) }, Type::Number)
             }
+            "fault_at" => {
+                let place = self.cursor.place();
+                let digits = self.cursor.run(is_word);
+                let index = digits.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                let Some(index) = index.filter(|index| *index < self.names.faults) else {
+                    let message = format!("there is no [[fault]] number `{digits}`: they count from 1");
+                    return Err(self.cursor.error_at(place, message));
+                };
+                (Expr::FaultAt(index), Type::Number)
+            }
             name => {
                 let Some((_, function, parameters, result)) = FUNCTIONS.iter().find(|f| f.0 == name) else {
-                    let all =
-                        FUNCTIONS.iter().map(|f| f.0).chain(["said", "by", "ended", "dead_at", "serving_at", "rows"]);
+                    let all = FUNCTIONS.iter().map(|f| f.0).chain([
+                        "said",
+                        "by",
+                        "ended",
+                        "dead_at",
+                        "serving_at",
+                        "fault_at",
+                        "rows",
+                    ]);
                     let near = did_you_mean(name, all);
                     return Err(self.cursor.error_at(place, format!("there is no function `{name}`{near}")));
                 };
@@ -356,6 +375,7 @@ mod tests {
             clients: vec!["AcksLab"],
             topics: vec!["a2.acks0"],
             nodes: vec![1],
+            faults: 1,
             counters: vec!["told_ok"],
             answers: vec!["gap"],
             tables: vec!["orders"],
@@ -373,6 +393,7 @@ mod tests {
             ("count(3)", "line 1, column 7: this is a number, but argument 1 of `count` must be a list"),
             ("count(ok", "line 1, column 9: expected `)`"),
             ("dead_at(2)", "line 1, column 9: there is no node `2`"),
+            ("fault_at(2)", "line 1, column 10: there is no [[fault]] number `2`: they count from 1"),
             ("ended(AcksLap)", "line 1, column 7: there is no client `AcksLap` (did you mean `AcksLab`?)"),
             ("batch.size(\"a2.acks1\")", "line 1, column 12: there is no topic `a2.acks1` (did you mean `a2.acks0`?)"),
             ("by(ok, AckLab)", "line 1, column 8: there is no client `AckLab` (did you mean `AcksLab`?)"),

@@ -9,11 +9,11 @@ use crate::experiment::expression::{self, Value};
 use crate::experiment::program;
 use crate::experiment::syntax::{SyntaxError, did_you_mean};
 use crate::experiment::{
-    ADMIN, Ask, Book, Client, ClientKind, Cluster, Expected, Experiment, Fact, FactKind, Fault, Focus, LeftOut, Links,
-    Opening, Place, Restart, Role, ServerNode, Source as Recorded, Topic,
+    ADMIN, Ask, Book, Client, ClientKind, Cluster, Condition, Direction, Expected, Experiment, Fact, FactKind, Fault,
+    Focus, FrameFault, LeftOut, Links, Opening, Place, Restart, Role, ServerNode, Source as Recorded, Topic, When,
 };
 use crate::node::Duration;
-use crate::sim::LinkSpec;
+use crate::sim::{FrameAction, LinkSpec};
 use crate::wire::api;
 
 const PLACES: [(&str, Place); 4] = [
@@ -39,6 +39,14 @@ struct Reader<'a> {
     programs: Vec<(usize, At<&'a str>)>,
 }
 
+/// What `kind` a `[[fault]]` is of.
+#[derive(Clone, Copy)]
+enum Kind {
+    Kill,
+    Pause,
+    Frame,
+}
+
 type Read<T> = Result<T, FileError>;
 
 impl<'a> Reader<'a> {
@@ -52,16 +60,18 @@ impl<'a> Reader<'a> {
             self.client(client)?;
         }
         let programs = self.programs(&topics)?;
-        let names = expression::Names {
+        let mut names = expression::Names {
             clients: self.clients.iter().map(|(client, _)| client.name.as_str()).collect(),
             topics: topics.iter().map(|(topic, _)| topic.name.as_str()).collect(),
             nodes: nodes.iter().map(|(node, _)| node.id).collect(),
+            faults: 0,
             counters: programs.iter().flat_map(|program| &program.counters).map(String::as_str).collect(),
             answers: programs.iter().flat_map(|program| &program.answers).map(String::as_str).collect(),
             tables: programs.iter().flat_map(|program| &program.tables).map(String::as_str).collect(),
         };
         let faults = root.sections("fault", "[[fault]]")?;
         let faults = faults.into_iter().map(|fault| self.fault(fault, &names)).collect::<Read<Vec<Fault>>>()?;
+        names.faults = faults.len();
         let mut facts: Vec<Fact> = Vec::new();
         for fact in root.sections("fact", "[[fact]]")? {
             let byte = fact.byte;
@@ -200,30 +210,95 @@ impl<'a> Reader<'a> {
     }
 
     fn fault(&self, mut section: Section<'a>, names: &expression::Names<'_>) -> Read<Fault> {
-        let pauses = section.word("kind", &[("kill", false), ("pause", true)])?;
+        let kind = section.word("kind", &[("kill", Kind::Kill), ("pause", Kind::Pause), ("frame", Kind::Frame)])?;
         let node = section.int::<i32>("node", None)?;
         if !names.nodes.contains(&node.value) {
             return Err(self.source.error_at(node.byte, format!("there is no node {}", node.value)));
         }
-        let at = section.duration("at", None)?.value;
-        if pauses {
-            let lasts = section.duration("lasts", None)?.value;
-            section.finish()?;
-            return Ok(Fault::Pause { node: node.value, at, lasts });
+        match kind {
+            Kind::Kill => self.kill(section, node.value, names),
+            Kind::Pause => {
+                let when = self.when(&mut section, None, names)?;
+                let lasts = section.duration("lasts", None)?.value;
+                section.finish()?;
+                Ok(Fault::Pause { node: node.value, when, lasts })
+            }
+            Kind::Frame => self.frame_fault(section, node.value, names),
         }
+    }
+
+    fn kill(&self, mut section: Section<'a>, node: i32, names: &expression::Names<'_>) -> Read<Fault> {
+        let when = self.when(&mut section, None, names)?;
         let dying = Duration::from_ms(section.int("dying_ms", Some(0))?.value);
         let boot = section.int("boot_ms", Some(0))?;
-        let start_at = section.duration("start_at", Some(Duration::ZERO))?;
-        let restart =
-            section.has("start_at").then(|| Restart { start_at: start_at.value, boot: Duration::from_ms(boot.value) });
+        // What begins at an instant ends at one; what a condition begins ends so much later.
+        let (key, begins) = match when {
+            When::At(at) => ("start_at", at),
+            When::Once(_) => ("start_after", Duration::ZERO),
+        };
+        let start = section.duration(key, Some(Duration::ZERO))?;
+        let restart = section.has(key).then(|| Restart {
+            after: Duration(start.value.0.saturating_sub(begins.0)),
+            boot: Duration::from_ms(boot.value),
+        });
         if restart.is_none() && section.has("boot_ms") {
-            return Err(self.source.error_at(boot.byte, "`boot_ms` needs a `start_at`"));
+            return Err(self.source.error_at(boot.byte, format!("`boot_ms` needs a `{key}`")));
         }
-        if restart.is_some_and(|restart| restart.start_at <= at + dying) {
-            return Err(self.source.error_at(start_at.byte, "`start_at` must come after the death"));
+        if restart.is_some_and(|restart| restart.after <= dying) {
+            return Err(self.source.error_at(start.byte, format!("`{key}` must come after the death")));
         }
         section.finish()?;
-        Ok(Fault::Kill { node: node.value, at, dying, restart })
+        Ok(Fault::Kill { node, when, dying, restart })
+    }
+
+    fn frame_fault(&self, mut section: Section<'a>, node: i32, names: &expression::Names<'_>) -> Read<Fault> {
+        let client = section.text("client")?;
+        if !names.clients.contains(&client.value) {
+            let near = did_you_mean(client.value, names.clients.iter().copied());
+            let message = format!("there is no client `{}`{near}", client.value);
+            return Err(self.source.error_at(client.byte, message));
+        }
+        let apis: Vec<(&str, i16)> = api::all().iter().map(|api| (api.name, api.key.0)).collect();
+        let api_key = section.word("api", &apis)?;
+        let directions = [("request", Direction::Request), ("response", Direction::Response)];
+        let direction = section.word("direction", &directions)?;
+        let nth = section.int::<u64>("nth", None)?;
+        if nth.value == 0 {
+            return Err(self.source.error_at(nth.byte, "`nth` counts from 1"));
+        }
+        let from = self.when(&mut section, Some(Duration::ZERO), names)?;
+        let action = self.frame_action(&mut section, direction)?;
+        section.finish()?;
+        let client = client.value.to_string();
+        Ok(Fault::Frame(FrameFault { action, client, node, api_key, direction, nth: nth.value, from }))
+    }
+
+    fn frame_action(&self, section: &mut Section<'a>, direction: Direction) -> Read<FrameAction> {
+        let word = section.text("action")?;
+        let actions = [("hold", 0), ("cut-before", 1), ("cut-after", 2), ("send-again", 3)];
+        let action = match section.word("action", &actions)? {
+            0 => FrameAction::Hold(section.duration("for", None)?.value),
+            1 => FrameAction::CutBefore(section.duration("for", Some(Duration::ZERO))?.value),
+            2 => FrameAction::CutAfter(section.duration("for", Some(Duration::ZERO))?.value),
+            _ if direction == Direction::Response => {
+                let message = "only a request can be sent again: a client that gets one answer twice is lost";
+                return Err(self.source.error_at(word.byte, message));
+            }
+            _ => FrameAction::SendAgain,
+        };
+        Ok(action)
+    }
+
+    /// `at` or `when`; without either the default, if there is one.
+    fn when(&self, section: &mut Section<'a>, default: Option<Duration>, names: &expression::Names<'_>) -> Read<When> {
+        if section.has("when") {
+            let condition = section.text("when")?;
+            let read = Condition::parse(condition.value, &names.clients);
+            return read.map(When::Once).map_err(|error| self.inside(condition, &error));
+        }
+        // Known, so that a misspelt one is told from it.
+        section.value("when");
+        section.duration("at", default).map(|at| When::At(at.value))
     }
 
     fn fact(&self, mut section: Section<'a>, names: &expression::Names<'_>) -> Read<Fact> {

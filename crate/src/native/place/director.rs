@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::clients::{Answer, Clients};
 use super::{Action, Cluster, NodeEvent, PlaceError, Ran, Seen};
-use crate::experiment::{Fault, Order, Programs};
+use crate::experiment::{Fault, Order, Programs, When};
 use crate::native::shell::Clock;
 use crate::node::{Duration, Instant};
 
@@ -24,21 +24,48 @@ pub struct Timing {
     pub boot_is_ours: bool,
 }
 
+/// One thing that a fault of the experiment, by its index, asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    index: usize,
+    node: i32,
+    action: Action,
+}
+
 pub struct Director {
     programs: Programs,
     seed: u64,
     clock: Clock,
+    timing: Timing,
     /// What is still to be done, in order, as spans since t = 0.
-    schedule: VecDeque<(Duration, i32, Action)>,
+    schedule: VecDeque<(Duration, Step)>,
     orders: Vec<Order>,
 }
 
 impl Director {
     pub fn new(programs: Programs, seed: u64, clock: Clock, timing: Timing) -> Result<Director, PlaceError> {
-        let mut schedule: Vec<_> =
-            programs.experiment().faults.iter().flat_map(|fault| steps_of(fault, timing)).collect();
-        schedule.sort();
-        Ok(Director { programs, seed, clock, schedule: schedule.into(), orders: Vec::new() })
+        if programs.experiment().faults.iter().any(|fault| matches!(fault, Fault::Frame(_))) {
+            return Err(PlaceError::CannotDo("this place cannot do anything to single frames".to_owned()));
+        }
+        let mut director = Director { programs, seed, clock, timing, schedule: VecDeque::new(), orders: Vec::new() };
+        let faults = director.programs.experiment().faults.iter().enumerate();
+        let at = faults.filter_map(|(index, fault)| match fault.when() {
+            When::At(at) => Some((index, *at)),
+            When::Once(_) => None,
+        });
+        for (index, at) in at.collect::<Vec<_>>() {
+            director.plan(index, at);
+        }
+        Ok(director)
+    }
+
+    /// Plans a fault, by its index, that begins at this span since t = 0.
+    fn plan(&mut self, index: usize, at: Duration) {
+        if let Some(fault) = self.programs.experiment().faults.get(index) {
+            let steps = steps_of(fault, self.timing).into_iter();
+            self.schedule.extend(steps.map(|(after, node, action)| (at + after, Step { index, node, action })));
+            self.schedule.make_contiguous().sort();
+        }
     }
 
     pub async fn run(
@@ -79,6 +106,12 @@ impl Director {
         events: &mut mpsc::UnboundedReceiver<NodeEvent>,
         limit: Instant,
     ) -> Result<(), PlaceError> {
+        if let Some(begun) = self.programs.begun() {
+            let now = self.clock.now().mono.since(begun);
+            for index in self.programs.faults_due() {
+                self.plan(index, now);
+            }
+        }
         self.give_faults(cluster);
         for order in self.orders.drain(..) {
             clients.give(order);
@@ -105,38 +138,40 @@ impl Director {
     }
 
     fn next_fault(&self) -> Option<Instant> {
-        let (at, ..) = self.schedule.front()?;
+        let (at, _) = self.schedule.front()?;
         Some(self.programs.begun()? + *at)
     }
 
     fn give_faults(&mut self, cluster: &mut impl Cluster) {
         let now = self.clock.now().mono;
         while self.next_fault().is_some_and(|due| due <= now) {
-            if let Some((_, node, action)) = self.schedule.pop_front() {
+            if let Some((_, Step { index, node, action })) = self.schedule.pop_front() {
+                self.programs.fault_began(now, index);
                 cluster.act(node, action);
             }
         }
     }
 }
 
-/// What a fault asks of a place, each at its span since t = 0.
+/// What a fault asks of a place, each so long after it began.
 fn steps_of(fault: &Fault, timing: Timing) -> Vec<(Duration, i32, Action)> {
     match fault {
-        Fault::Kill { node, at, dying, restart } => {
+        Fault::Kill { node, dying, restart, .. } => {
             let mut steps = Vec::new();
             if *dying > Duration::ZERO {
-                steps.push((*at, *node, Action::Stop));
+                steps.push((Duration::ZERO, *node, Action::Stop));
             }
-            steps.push((*at + *dying, *node, Action::Kill));
+            steps.push((*dying, *node, Action::Kill));
             if let Some(restart) = restart {
                 let boot = if timing.boot_is_ours { restart.boot } else { Duration::ZERO };
-                steps.push((restart.start_at + boot, *node, Action::Start));
+                steps.push((restart.after + boot, *node, Action::Start));
             }
             steps
         }
-        Fault::Pause { node, at, lasts } => {
-            vec![(*at, *node, Action::Stop), (*at + *lasts, *node, Action::Continue)]
+        Fault::Pause { node, lasts, .. } => {
+            vec![(Duration::ZERO, *node, Action::Stop), (*lasts, *node, Action::Continue)]
         }
+        Fault::Frame(_) => Vec::new(),
     }
 }
 
