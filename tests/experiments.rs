@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 use steplog::experiment::expression::Value;
 use steplog::experiment::{
-    Drained, Expected, Experiment, Fact, FactKind, Measures, Outcome, Place, Sent, Source, Thrown,
+    Acked, Drained, Expected, Experiment, Fact, FactKind, Measures, Outcome, Place, Sent, Source, Thrown,
 };
 use steplog::native::experiment;
 use steplog::node::Duration;
@@ -78,13 +78,13 @@ fn measures_of(experiment: &Experiment, run: &Json) -> Measures {
     let text = |key: &str| run[key].as_str().unwrap_or_else(|| panic!("{key}"));
     let ms = |key: &str| Duration::from_ms(run[key].as_u64().unwrap_or_else(|| panic!("{key}")));
     let landed = ids(text("landed_ids"));
-    let mut outcomes: BTreeMap<i64, Result<i64, Thrown>> = BTreeMap::new();
+    let mut outcomes: BTreeMap<i64, Result<Acked, Thrown>> = BTreeMap::new();
     for id in ids(text("ok_ids")) {
         let offset = match run["ok_offset_max"].as_i64() {
             Some(-1) => -1,
             _ => landed.iter().position(|landed| *landed == id).map_or(-2, |offset| offset as i64),
         };
-        outcomes.insert(id, Ok(offset));
+        outcomes.insert(id, Ok(Acked { partition: 0, offset, timestamp: 0 }));
     }
     for kind in run["failure_kinds"].as_array().unwrap() {
         let class = kind["class"].as_str().unwrap().rsplit('.').next().unwrap().to_string();
@@ -99,11 +99,8 @@ fn measures_of(experiment: &Experiment, run: &Json) -> Measures {
         value: format!("v{id}").into(),
         sent_at: Duration::ZERO,
         returned_at: Some(Duration::ZERO),
-        outcome: outcomes.get(&id).map(|result| Outcome {
-            at: Duration::ZERO,
-            partition: None,
-            result: result.clone(),
-        }),
+        threw: false,
+        outcome: outcomes.get(&id).map(|result| Outcome { at: Duration::ZERO, result: result.clone() }),
     };
     Measures {
         sends: (0..run["sent"].as_i64().unwrap()).map(sent).collect(),
@@ -127,6 +124,15 @@ fn check_value(of: &str, expected: &Value, source: &Source) {
         Value::List(list) => {
             let found: Vec<Option<i64>> = found.iter().map(Json::as_i64).collect();
             assert_eq!(found, list.iter().copied().map(Some).collect::<Vec<_>>(), "{of}");
+        }
+        Value::Text(text) => {
+            assert!(found.iter().all(|json| json.as_str() == Some(text)), "{of}: {text:?} is not {found:?}")
+        }
+        Value::Texts(texts) if found.iter().all(Json::is_array) => {
+            assert!(found.iter().all(|json| *json == Json::from(texts.clone())), "{of}: {texts:?} is not {found:?}");
+        }
+        Value::Texts(texts) => {
+            assert_eq!(found, texts.iter().map(|text| Json::from(text.as_str())).collect::<Vec<_>>(), "{of}");
         }
         // A law is recorded as a sentence; what makes it one is that it holds in every recorded run.
         Value::Bool(_) => assert!(found.iter().all(|json| json.is_string() || json.is_array()), "{of}: {found:?}"),

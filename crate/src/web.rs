@@ -225,7 +225,8 @@ fn shown(value: Option<Value>) -> Option<Shown> {
     value.map(|value| match value {
         Value::Int(int) => Shown::Number(int),
         Value::Bool(bool) => Shown::Bool(bool),
-        list @ Value::List(_) => Shown::Text(list.to_string()),
+        Value::Text(text) => Shown::Text(text),
+        list @ (Value::List(_) | Value::Texts(_)) => Shown::Text(list.to_string()),
     })
 }
 
@@ -432,7 +433,7 @@ impl<'a> FactMeta<'a> {
             label: &fact.text,
             kind: fact.kind.name(),
             unit: match (&fact.expected, &fact.kind) {
-                (Expected::Value(Value::List(_) | Value::Bool(_)), _) => "text",
+                (Expected::Value(value), _) if !matches!(value, Value::Int(_)) => "text",
                 (_, FactKind::Timing) if is_time(&fact.is) => "ms",
                 _ => "count",
             },

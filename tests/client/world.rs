@@ -129,7 +129,7 @@ impl World {
 
     pub fn failed(&self, call: CallId) -> Option<(i64, &'static str, &str)> {
         self.replies.iter().find_map(|(at, c, reply)| match reply {
-            Reply::Failed(e) if *c == call => Some((*at, e.class, e.message.as_str())),
+            Reply::Failed(e) | Reply::Threw(e) if *c == call => Some((*at, e.class, e.message.as_str())),
             _ => None,
         })
     }

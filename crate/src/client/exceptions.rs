@@ -16,6 +16,11 @@ pub(super) fn exception_with(error: ErrorCode, message: Option<&str>) -> Excepti
     Exception { class, message: message.unwrap_or(default).to_owned() }
 }
 
+/// Whether it is one of Kafka's ApiExceptions, which a producer tells to the callback; `send()` throws the others.
+pub(super) fn is_api_exception(exception: &Exception) -> bool {
+    !matches!(exception.class, "IllegalArgumentException" | "IllegalStateException" | "KafkaException")
+}
+
 const UNKNOWN_SERVER_ERROR: (&str, &str) =
     ("UnknownServerException", "The server experienced an unexpected error when processing the request.");
 

@@ -8,11 +8,13 @@
 //! | | |
 //! |---|---|
 //! | numbers | `17`, `-1`, `500 ms`, `5 s`: a time is whole milliseconds since t = 0 |
-//! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed`, `offset_minus_one` (ok at offset −1), `landed` (in log order), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
+//! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed` (told an exception), `thrown` (of those, by send() itself), `offset_minus_one` (ok at offset −1), `landed` (in log order), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
 //! | fetched batches | one number each, of all or with `batch.size("topic")` of one topic's: `batch.partition`, `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.last_sequence`, `batch.producer_id`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed) |
+//! | texts | `"sent 0"`, and lists of them `["a", "b"]`: `printed` (what programs and interceptors printed, in order), `landed_keys`, `landed_values` (what was drained; a null reads `null`) |
 //! | counters | the names that a program counts in |
-//! | functions on any list | `count(L)`, `first(L)`, `last(L)`, `min(L)`, `max(L)`, `sorted(L)`, `before(L, id)`, `tail(L, n)`, `minus(L, L)`, `distinct(L)` (each once, ascending), `runs(L)` (how long each run of equal neighbours is) |
-//! | on ids of sends | one number each: `offsets(L)`, `partitions(L)` (as the callbacks told), `blocked(L)` (ms that `send()` took), `waited(L)` (ms from `send()` to the callback); ids: `by(L, Client)`, `said(L, "Exception: text")` (whose exception reads so; `{n}` is any number) |
+//! | of lists | `count(L)`, `first(L)`, `last(L)`, `at(L, n)` (from 0), `min(L)`, `max(L)`, `before(L, id)`, `tail(L, n)`, `all_but_last(L)`, `minus(L, L)`, `distinct(L)` (each once, ascending), `sorted(L)`, `runs(L)` (how long each run of equal neighbours is); `count`, `first`, `last` and `at` of texts too |
+//! | of sends | what their callbacks told: `offsets(L)`, `partitions(L)`, `timestamps(L)`, `in_partition(L, n)`, `classes(L)` and `messages(L)` of exceptions; `blocked(L)` (ms that `send()` took), `waited(L)` (ms from `send()` to the callback), `told_at(L)` (when that was); `by(L, Client)` |
+//! | of texts | `matching(T, "ok {n}")`: those that read so; `{n}` is any number, and in `said(L, "Exception: text")` too, the ids whose exception reads so |
 //! | raw requests | by the name that keeps their answers, one number for each: `gap.error_code`, `gap.base_offset`, `gap.record_errors` of those that were answered, `gap.closed` (1: the connection was closed instead) |
 //! | tables | of the toy database: `rows(table)` |
 //! | instants | `dead_at(node)`, `serving_at(node)`, `fault_at(n)` (the file's n-th `[[fault]]`, from 1: when it began, or met its frame), `ended(Client)` |
@@ -23,11 +25,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::measures::Measures;
-use crate::ordered::BTreeSet;
 
+mod function;
 mod parse;
 
-pub use parse::{Names, parse};
+pub use function::Function;
+pub use parse::{Names, is_measured, parse};
 
 /// What an expression is worth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +40,8 @@ pub enum Value {
     Bool(bool),
     /// Ids of sends, offsets, sizes.
     List(Vec<i64>),
+    Text(String),
+    Texts(Vec<String>),
 }
 
 /// A checked expression: its operands have the types that its operators want.
@@ -44,6 +49,7 @@ pub enum Value {
 pub enum Expr {
     Value(Value),
     Ids(Ids),
+    Texts(Texts),
     /// Of the batches of one topic, if it is named.
     Batch(BatchField, Option<String>),
     Answers(String, AnswerField),
@@ -67,12 +73,21 @@ pub enum Ids {
     Sent,
     Ok,
     Failed,
+    Thrown,
     OffsetMinusOne,
     Landed,
     Lost,
     FailedButLanded,
     LandedTwice,
     Polled,
+}
+
+/// Measured lists of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Texts {
+    Printed,
+    LandedKeys,
+    LandedValues,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,25 +116,6 @@ pub enum AnswerField {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Function {
-    Count,
-    First,
-    Last,
-    Before,
-    Tail,
-    Minus,
-    Sorted,
-    Offsets,
-    Partitions,
-    Blocked,
-    Waited,
-    Min,
-    Max,
-    Distinct,
-    Runs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operator {
     Multiply,
     DivideDown,
@@ -136,10 +132,11 @@ pub enum Operator {
 }
 
 impl Ids {
-    pub const ALL: [(&'static str, Ids); 9] = [
+    pub const ALL: [(&'static str, Ids); 10] = [
         ("sent", Ids::Sent),
         ("ok", Ids::Ok),
         ("failed", Ids::Failed),
+        ("thrown", Ids::Thrown),
         ("offset_minus_one", Ids::OffsetMinusOne),
         ("landed", Ids::Landed),
         ("lost", Ids::Lost),
@@ -147,6 +144,11 @@ impl Ids {
         ("landed_twice", Ids::LandedTwice),
         ("polled", Ids::Polled),
     ];
+}
+
+impl Texts {
+    pub const ALL: [(&'static str, Texts); 3] =
+        [("printed", Texts::Printed), ("landed_keys", Texts::LandedKeys), ("landed_values", Texts::LandedValues)];
 }
 
 impl BatchField {
@@ -182,6 +184,7 @@ impl Expr {
         match self {
             Expr::Value(value) => Some(value.clone()),
             Expr::Ids(ids) => measures.ids(*ids).map(Value::List),
+            Expr::Texts(texts) => measures.texts(*texts).map(Value::Texts),
             Expr::Batch(field, topic) => measures.batches(*field, topic.as_deref()).map(Value::List),
             Expr::Answers(name, field) => measures.answers(name, *field).map(Value::List),
             Expr::Rows(table) => Some(Value::Int(i64::try_from(measures.tables.get(table)?.len()).ok()?)),
@@ -198,7 +201,7 @@ impl Expr {
                 let of = |id: &i64| measures.is_by(*id, client);
                 Some(Value::List(list(ids.value(measures)?)?.into_iter().filter(of).collect()))
             }
-            Expr::Call(function, arguments) => call(*function, arguments, measures),
+            Expr::Call(function, arguments) => function::call(*function, arguments, measures),
             Expr::Not(operand) => match operand.value(measures)? {
                 Value::Bool(b) => Some(Value::Bool(!b)),
                 _ => None,
@@ -221,49 +224,6 @@ fn list(value: Value) -> Option<Vec<i64>> {
         Value::List(list) => Some(list),
         _ => None,
     }
-}
-
-fn int(value: Value) -> Option<i64> {
-    match value {
-        Value::Int(int) => Some(int),
-        _ => None,
-    }
-}
-
-fn call(function: Function, arguments: &[Expr], measures: &Measures) -> Option<Value> {
-    let argument = |n: usize| arguments.get(n).and_then(|argument| argument.value(measures));
-    let first = list(argument(0)?)?;
-    let of_each =
-        |measure: &dyn Fn(i64) -> Option<i64>| Value::List(first.iter().filter_map(|id| measure(*id)).collect());
-    Some(match function {
-        Function::Count => Value::Int(i64::try_from(first.len()).ok()?),
-        Function::First => Value::Int(*first.first()?),
-        Function::Last => Value::Int(*first.last()?),
-        Function::Sorted => Value::Bool(first.is_sorted()),
-        Function::Before => {
-            let limit = int(argument(1)?)?;
-            Value::List(first.into_iter().filter(|id| *id < limit).collect())
-        }
-        Function::Tail => {
-            let n = usize::try_from(int(argument(1)?)?).unwrap_or(0);
-            Value::List(first.get(first.len().saturating_sub(n)..)?.to_vec())
-        }
-        Function::Minus => {
-            let second = list(argument(1)?)?;
-            Value::List(first.into_iter().filter(|id| !second.contains(id)).collect())
-        }
-        Function::Offsets => of_each(&|id| measures.offset_of(id)),
-        Function::Partitions => of_each(&|id| measures.partition_of(id)),
-        Function::Blocked => of_each(&|id| measures.blocked(id).map(whole_ms)),
-        Function::Waited => of_each(&|id| measures.waited(id).map(whole_ms)),
-        Function::Min => Value::Int(*first.iter().min()?),
-        Function::Max => Value::Int(*first.iter().max()?),
-        Function::Distinct => Value::List(first.into_iter().collect::<BTreeSet<i64>>().into_iter().collect()),
-        Function::Runs => {
-            let runs = first.chunk_by(|a, b| a == b).map(|run| i64::try_from(run.len()).ok());
-            Value::List(runs.collect::<Option<Vec<i64>>>()?)
-        }
-    })
 }
 
 fn binary(operator: Operator, a: Value, b: Value) -> Option<Value> {
@@ -313,6 +273,8 @@ impl std::fmt::Display for Value {
         let list = match self {
             Value::Int(int) => return write!(f, "{int}"),
             Value::Bool(b) => return write!(f, "{b}"),
+            Value::Text(text) => return f.write_str(text),
+            Value::Texts(texts) => return write!(f, "[{}]", texts.join(", ")),
             Value::List(list) => list,
         };
         f.write_str("[")?;
@@ -343,6 +305,40 @@ mod tests {
         assert!(!reads("Expiring record(s) for t-0:8003 ms has passed", pattern));
         assert!(!reads("Expiring 14 record(s) for t-0:8003 ms has passed.", pattern));
         assert!(reads("t 7", "t {n}"));
+    }
+
+    #[test]
+    fn what_callbacks_told_can_be_counted_by_partition_and_read_as_text() {
+        use crate::experiment::{Acked, Outcome, Sent, Thrown};
+        use crate::node::Duration;
+        let sent = |result| Sent {
+            client: "P".into(),
+            topic: "t".into(),
+            value: "v".into(),
+            sent_at: Duration::from_ms(5),
+            returned_at: Some(Duration::from_ms(6)),
+            threw: false,
+            outcome: Some(Outcome { at: Duration::from_ms(8), result }),
+        };
+        let told = |partition| Ok(Acked { partition, offset: 9, timestamp: 7 });
+        let thrown = Thrown { class: "TimeoutException".to_string(), message: "after 5 ms".to_string() };
+        let measures = Measures {
+            sends: [told(2), told(2), told(0), Err(thrown)].into_iter().map(sent).collect(),
+            printed: vec!["sent 0".into(), "ok".into(), "sent 1".into()],
+            ..Measures::default()
+        };
+        let names = Names::default();
+        for law in [
+            "partitions(ok) == [2, 2, 0] and runs(partitions(ok)) == [2, 1]",
+            "count(in_partition(ok, 2)) == 2 and in_partition(sent, 0) == [2]",
+            "min(all_but_last(runs(partitions(ok)))) == 2 and max(offsets(ok)) == 9",
+            "waited(ok) == [3, 3, 3] and blocked(failed) == [1] and first(told_at(ok)) == 8 ms",
+            "classes(failed) == [\"TimeoutException\"] and first(messages(failed)) == \"after 5 ms\"",
+            "matching(printed, \"sent {n}\") == [\"sent 0\", \"sent 1\"] and at(printed, 1) == \"ok\"",
+            "count(printed) == 3 and count(thrown) == 0",
+        ] {
+            assert_eq!(parse(law, &names).unwrap().value(&measures), Some(Value::Bool(true)), "{law}");
+        }
     }
 
     #[test]

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use super::expression::{AnswerField, BatchField, Ids};
+use super::expression::{AnswerField, BatchField, Ids, Texts};
 use crate::node::{Duration, FetchedBatch, RawAnswer};
 use crate::ordered::BTreeMap;
-use crate::record::Batch;
+use crate::record::{Batch, Record};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Measures {
@@ -30,6 +30,8 @@ pub struct Measures {
     pub answers: BTreeMap<String, Vec<RawAnswer>>,
     /// The toy database: each table's rows, key and value.
     pub tables: BTreeMap<String, Vec<(String, String)>>,
+    /// What programs, callbacks and interceptors printed, in the order of their prints.
+    pub printed: Vec<Arc<str>>,
     /// Programs that could not go on: whose, and why. No fact holds over such a run.
     pub failures: Vec<Failure>,
 }
@@ -43,16 +45,46 @@ pub struct Sent {
     pub sent_at: Duration,
     /// When `send()` gave its caller the program back.
     pub returned_at: Option<Duration>,
+    /// It did so by throwing.
+    pub threw: bool,
     pub outcome: Option<Outcome>,
+}
+
+impl Sent {
+    pub(super) fn told(&self) -> Option<&Acked> {
+        self.outcome.as_ref()?.result.as_ref().ok()
+    }
+
+    pub(super) fn thrown(&self) -> Option<&Thrown> {
+        self.outcome.as_ref()?.result.as_ref().err()
+    }
+
+    /// How long `send()` kept its caller.
+    pub(super) fn blocked(&self) -> Option<Duration> {
+        Some(Duration(self.returned_at?.0.saturating_sub(self.sent_at.0)))
+    }
+
+    /// From the call of `send()` to its callback.
+    pub(super) fn waited(&self) -> Option<Duration> {
+        Some(Duration(self.outcome.as_ref()?.at.0.saturating_sub(self.sent_at.0)))
+    }
 }
 
 /// What the callback said, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub at: Duration,
-    /// The partition that its RecordMetadata names.
-    pub partition: Option<i32>,
-    pub result: Result<i64, Thrown>,
+    pub result: Result<Acked, Thrown>,
+}
+
+/// The numbers of a RecordMetadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acked {
+    pub partition: i32,
+    /// −1 with acks=0.
+    pub offset: i64,
+    /// Milliseconds since the epoch.
+    pub timestamp: i64,
 }
 
 /// An exception as the program saw it.
@@ -82,12 +114,12 @@ pub struct Failure {
 
 impl Measures {
     pub(super) fn ids(&self, ids: Ids) -> Option<Vec<i64>> {
-        let outcomes = |fits: fn(&Outcome) -> bool| self.sends_where(|sent| sent.outcome.as_ref().is_some_and(fits));
         Some(match ids {
             Ids::Sent => self.sends_where(|_| true),
-            Ids::Ok => outcomes(|outcome| outcome.result.is_ok()),
-            Ids::Failed => outcomes(|outcome| outcome.result.is_err()),
-            Ids::OffsetMinusOne => outcomes(|outcome| outcome.result == Ok(-1)),
+            Ids::Ok => self.sends_where(|sent| sent.told().is_some()),
+            Ids::Failed => self.sends_where(|sent| sent.thrown().is_some()),
+            Ids::Thrown => self.sends_where(|sent| sent.threw),
+            Ids::OffsetMinusOne => self.sends_where(|sent| sent.told().is_some_and(|told| told.offset == -1)),
             Ids::Polled => self.polled.clone(),
             Ids::Landed => {
                 let mut seen = crate::ordered::BTreeSet::new();
@@ -116,40 +148,38 @@ impl Measures {
         (0_i64..).zip(&self.sends).filter(|(_, sent)| fits(sent)).map(|(id, _)| id).collect()
     }
 
-    fn outcome_of(&self, id: i64) -> Option<&Outcome> {
-        self.sends.get(usize::try_from(id).ok()?)?.outcome.as_ref()
+    pub(super) fn texts(&self, texts: Texts) -> Option<Vec<String>> {
+        match texts {
+            Texts::Printed => Some(self.printed.iter().map(|text| text.to_string()).collect()),
+            Texts::LandedKeys => self.drained_records(|record| record.key),
+            Texts::LandedValues => self.drained_records(|record| record.value),
+        }
     }
 
-    /// The offset that the callback told.
-    pub fn offset_of(&self, id: i64) -> Option<i64> {
-        self.outcome_of(id)?.result.as_ref().ok().copied()
+    /// What every drained record says.
+    fn drained_records(&self, what: for<'r> fn(&Record<'r>) -> Option<&'r [u8]>) -> Option<Vec<String>> {
+        let mut texts = Vec::new();
+        for batch in &self.drained.as_ref()?.batches {
+            for record in Batch::new(&batch.bytes).ok()?.records().ok()? {
+                let bytes = what(&record.ok()?);
+                texts.push(bytes.map_or_else(|| "null".to_string(), |b| String::from_utf8_lossy(b).into_owned()));
+            }
+        }
+        Some(texts)
+    }
+
+    pub(super) fn told(&self, id: i64) -> Option<&Acked> {
+        self.sends.get(usize::try_from(id).ok()?)?.told()
     }
 
     /// `Class: message` of a send that failed.
     pub fn exception_of(&self, id: i64) -> Option<String> {
-        let thrown = self.outcome_of(id)?.result.as_ref().err()?;
+        let thrown = self.sends.get(usize::try_from(id).ok()?)?.thrown()?;
         Some(format!("{}: {}", thrown.class, thrown.message))
-    }
-
-    /// The partition that the callback told.
-    pub(super) fn partition_of(&self, id: i64) -> Option<i64> {
-        self.outcome_of(id)?.partition.map(i64::from)
     }
 
     pub(super) fn is_by(&self, id: i64, client: &str) -> bool {
         usize::try_from(id).ok().and_then(|id| self.sends.get(id)).is_some_and(|sent| sent.client.as_ref() == client)
-    }
-
-    /// How long `send()` kept its caller.
-    pub(super) fn blocked(&self, id: i64) -> Option<Duration> {
-        let sent = self.sends.get(usize::try_from(id).ok()?)?;
-        Some(Duration(sent.returned_at?.0.saturating_sub(sent.sent_at.0)))
-    }
-
-    /// From the call of `send()` to its callback.
-    pub(super) fn waited(&self, id: i64) -> Option<Duration> {
-        let sent = self.sends.get(usize::try_from(id).ok()?)?;
-        Some(Duration(sent.outcome.as_ref()?.at.0.saturating_sub(sent.sent_at.0)))
     }
 
     /// One field of each answer that is kept under this name.

@@ -14,11 +14,13 @@ use super::{ADMIN, ClientKind, Experiment, Failure, Fault, Measures, When};
 use crate::node::{CallId, Command, ConsumerRecord, Duration, Exception, Instant, NewTopic, Reply};
 use crate::ordered::{BTreeMap, BTreeSet};
 
+mod config;
 mod drain;
 mod rows;
 mod running;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use running::{Running, State};
 
@@ -269,8 +271,8 @@ impl Programs {
     /// Which send a record came from.
     fn id_of(&self, record: &ConsumerRecord) -> Option<i64> {
         let topic = record.partition.topic.strip_suffix(&self.topic_suffix)?;
-        let value = std::str::from_utf8(record.value.as_ref()?).ok()?;
-        i64::try_from(*self.sent_as.get(topic)?.get(value)?).ok()
+        let known_by = running::known_by(record.key.as_deref(), record.value.as_deref());
+        i64::try_from(*self.sent_as.get(topic)?.get(known_by.as_str())?).ok()
     }
 
     fn fail(&mut self, client: usize, what: String) {

@@ -62,8 +62,9 @@ pub enum Command {
     Shutdown,
     /// To a producer, consumer or raw client: wait until the topic's metadata is known. Replies: `Partitions` or `Failed`.
     PartitionsFor { topic: String },
-    /// To a producer. Replies: `Returned` when `send()` returns, and `Acked` or `Failed` when the callback fires. A
-    /// failure inside `send()` itself fires the callback first, as in KafkaProducer.
+    /// To a producer. Replies: `Returned` when `send()` returns, and `Acked` or `Failed` when the callback fires. An
+    /// ApiException inside `send()` itself fires the callback first, as in KafkaProducer; any other is thrown, and
+    /// `Threw` is the only reply.
     Send(ProducerRecord),
     /// To a producer. Reply: `Done` once every record sent before has had its callback.
     Flush,
@@ -112,6 +113,8 @@ pub enum Reply {
     Returned,
     Acked(RecordMetadata),
     Failed(Exception),
+    /// `send()` threw to its caller: there is no callback, and nothing was sent.
+    Threw(Exception),
     /// How many partitions the topic has.
     Partitions(i32),
     /// `batches` are those from which `records` were taken, each once, in fetch order.

@@ -122,7 +122,7 @@ impl<E: Events> Walk<'_, E> {
     /// Whether an effect is about the record: its callback, or the batch that brought it into the log.
     fn is_ours(&self, effect: &EffectKind) -> bool {
         match effect {
-            EffectKind::Reply(call, Reply::Acked(_) | Reply::Failed(_)) => *call == self.record.call,
+            EffectKind::Reply(call, Reply::Acked(_) | Reply::Failed(_) | Reply::Threw(_)) => *call == self.record.call,
             EffectKind::Note(Note::Appended { base_offset, last_offset, .. }) => {
                 self.record.landed.is_some_and(|(_, offset)| (*base_offset..=*last_offset).contains(&offset))
             }

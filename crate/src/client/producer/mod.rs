@@ -20,6 +20,7 @@ pub(super) use self::batch::BatchId;
 use self::batch::Waiter;
 use self::idempotence::Idempotence;
 use super::config::ProducerConfig;
+use super::exceptions;
 use super::metadata::{Metadata, TopicMetadata};
 use super::network::{Network, Request};
 use super::outbox::Outbox;
@@ -163,8 +164,8 @@ impl Producer {
         };
         match command {
             Command::Send(_) if self.is_closing() => {
-                refused(outbox, "Cannot perform operation after producer has been closed");
-                outbox.reply(&[], call, Reply::Returned);
+                let message = "Cannot perform operation after producer has been closed".to_owned();
+                outbox.reply(&[], call, Reply::Threw(Exception { class: "IllegalStateException", message }));
             }
             Command::Send(record) => self.call(call, Blocked::Send(record), outbox),
             Command::PartitionsFor { topic } => self.call(call, Blocked::PartitionsFor { topic }, outbox),
@@ -242,11 +243,16 @@ impl Producer {
         Exception { class: "TimeoutException", message }
     }
 
-    /// The callback comes before the return, as in KafkaProducer.doSend.
+    /// As in KafkaProducer.doSend: an ApiException goes to the callback, which comes before the return; any other is
+    /// thrown.
     fn fail_call(&mut self, blocked: &BlockedCall, exception: Exception, outbox: &mut Outbox<'_>) {
         let earlier = [blocked.called_by, self.network.metadata.changed_by];
+        let is_send = matches!(blocked.what, Blocked::Send(_));
+        if is_send && !exceptions::is_api_exception(&exception) {
+            return outbox.reply(&earlier, blocked.call, Reply::Threw(exception));
+        }
         outbox.reply(&earlier, blocked.call, Reply::Failed(exception));
-        if matches!(blocked.what, Blocked::Send(_)) {
+        if is_send {
             outbox.reply(&earlier, blocked.call, Reply::Returned);
         }
     }

@@ -1,6 +1,7 @@
 //! Reads an expression and checks its types.
 
-use super::{AnswerField, BatchField, Expr, Function, Ids, Operator, Value};
+use super::function::{FUNCTIONS, Type};
+use super::{AnswerField, BatchField, Expr, Ids, Operator, Texts, Value};
 use crate::experiment::syntax::{Cursor, SyntaxError, did_you_mean, is_word};
 
 /// The names of an experiment that its expressions may use.
@@ -17,45 +18,10 @@ pub struct Names<'a> {
     pub tables: Vec<&'a str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Type {
-    Number,
-    Truth,
-    List,
-}
-
-impl std::fmt::Display for Type {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Type::Number => "a number",
-            Type::Truth => "true or false",
-            Type::List => "a list",
-        })
-    }
-}
-
 type Typed = (Expr, Type);
 
 /// How deep brackets, `not` and calls may nest: far more than any fact needs, far less than a stack holds.
 const NESTING_MAX: u32 = 64;
-
-const FUNCTIONS: [(&str, Function, &[Type], Type); 15] = [
-    ("count", Function::Count, &[Type::List], Type::Number),
-    ("first", Function::First, &[Type::List], Type::Number),
-    ("last", Function::Last, &[Type::List], Type::Number),
-    ("before", Function::Before, &[Type::List, Type::Number], Type::List),
-    ("tail", Function::Tail, &[Type::List, Type::Number], Type::List),
-    ("minus", Function::Minus, &[Type::List, Type::List], Type::List),
-    ("sorted", Function::Sorted, &[Type::List], Type::Truth),
-    ("offsets", Function::Offsets, &[Type::List], Type::List),
-    ("partitions", Function::Partitions, &[Type::List], Type::List),
-    ("blocked", Function::Blocked, &[Type::List], Type::List),
-    ("waited", Function::Waited, &[Type::List], Type::List),
-    ("min", Function::Min, &[Type::List], Type::Number),
-    ("max", Function::Max, &[Type::List], Type::Number),
-    ("distinct", Function::Distinct, &[Type::List], Type::List),
-    ("runs", Function::Runs, &[Type::List], Type::List),
-];
 
 /// Operators from loosest to tightest; of one level, longer spellings first.
 const LEVELS: [&[(&str, Operator)]; 5] = [
@@ -75,6 +41,15 @@ const LEVELS: [&[(&str, Operator)]; 5] = [
 
 /// The level of `==` and `<` in [`LEVELS`].
 const COMPARISON: usize = 2;
+
+/// Whether a name is measured already, so that no program may count in it.
+pub fn is_measured(name: &str) -> bool {
+    measures().any(|measure| measure == name)
+}
+
+fn measures<'a>() -> impl Iterator<Item = &'a str> {
+    Ids::ALL.iter().map(|(name, _)| *name).chain(Texts::ALL.iter().map(|(name, _)| *name))
+}
 
 /// Reads one expression. Errors say where in `text` and what would be right.
 pub fn parse(text: &str, names: &Names<'_>) -> Result<Expr, SyntaxError> {
@@ -176,6 +151,9 @@ impl Parser<'_> {
         if self.cursor.take("[") {
             return self.list();
         }
+        if self.cursor.take("\"") {
+            return Ok((Expr::Value(Value::Text(self.quoted()?)), Type::Text));
+        }
         let word = self.cursor.run(|c| is_word(c) || c == '.');
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             let number = self.number(place, word)?;
@@ -206,18 +184,36 @@ impl Parser<'_> {
         })
     }
 
+    /// Numbers or texts; without any, a list of numbers.
     fn list(&mut self) -> Result<Typed, SyntaxError> {
-        let mut list = Vec::new();
+        let (mut list, mut texts) = (Vec::new(), Vec::new());
         while !self.cursor.take("]") {
-            if !list.is_empty() && !self.cursor.take(",") {
+            if list.len() + texts.len() > 0 && !self.cursor.take(",") {
                 return Err(self.cursor.error("expected `,` or `]`"));
             }
             let place = self.cursor.place();
+            if list.is_empty() && self.cursor.take("\"") {
+                texts.push(self.quoted()?);
+                continue;
+            }
             let minus = if self.cursor.take("-") { -1 } else { 1 };
             let digits = self.cursor.run(is_word);
+            if !texts.is_empty() {
+                let message = format!("`{digits}` is not a text: write it in double quotes");
+                return Err(self.cursor.error_at(place, message));
+            }
             list.push(minus * self.number(place, digits)?);
         }
-        Ok((Expr::Value(Value::List(list)), Type::List))
+        Ok(match texts.is_empty() {
+            true => (Expr::Value(Value::List(list)), Type::List),
+            false => (Expr::Value(Value::Texts(texts)), Type::Texts),
+        })
+    }
+
+    /// The rest of a text whose first quote has been taken.
+    fn quoted(&mut self) -> Result<String, SyntaxError> {
+        let text = self.cursor.quoted().map(str::to_string);
+        text.ok_or_else(|| self.cursor.error("this text has no end: expected `\"`"))
     }
 
     fn close(&mut self, bracket: &str) -> Result<(), SyntaxError> {
@@ -260,7 +256,8 @@ impl Parser<'_> {
                 (Expr::FaultAt(index), Type::Number)
             }
             name => {
-                let Some((_, function, parameters, result)) = FUNCTIONS.iter().find(|f| f.0 == name) else {
+                let mut named = FUNCTIONS.iter().filter(|(spelt, ..)| *spelt == name).peekable();
+                let Some(mut function) = named.peek().copied() else {
                     let all = FUNCTIONS.iter().map(|f| f.0).chain([
                         "said",
                         "by",
@@ -273,17 +270,22 @@ impl Parser<'_> {
                     let near = did_you_mean(name, all);
                     return Err(self.cursor.error_at(place, format!("there is no function `{name}`{near}")));
                 };
-                let mut arguments = Vec::new();
-                for (n, wanted) in parameters.iter().enumerate() {
-                    if n > 0 {
-                        self.close(",")?;
-                    }
+                let mut arguments: Vec<Expr> = Vec::new();
+                loop {
                     let place = self.cursor.place();
                     let (argument, found) = self.level(0)?;
-                    self.expect(place, found, *wanted, &format!("argument {} of `{name}`", n + 1))?;
+                    if arguments.is_empty() {
+                        function = named.find(|(_, _, of, _)| of.first() == Some(&found)).unwrap_or(function);
+                    }
+                    let Some(wanted) = function.2.get(arguments.len()) else { break };
+                    self.expect(place, found, *wanted, &format!("argument {} of `{name}`", arguments.len() + 1))?;
                     arguments.push(argument);
+                    if arguments.len() == function.2.len() {
+                        break;
+                    }
+                    self.close(",")?;
                 }
-                (Expr::Call(*function, arguments), *result)
+                (Expr::Call(function.1, arguments), function.3)
             }
         };
         self.close(")")?;
@@ -292,7 +294,7 @@ impl Parser<'_> {
 
     fn said(&mut self) -> Result<Typed, SyntaxError> {
         let ids = self.ids_of("said")?;
-        Ok((Expr::Said(Box::new(ids), self.quoted()?), Type::List))
+        Ok((Expr::Said(Box::new(ids), self.text()?), Type::List))
     }
 
     /// A list and the comma behind it.
@@ -314,13 +316,11 @@ impl Parser<'_> {
         Err(self.cursor.error_at(place, format!("there is no client `{client}`{near}")))
     }
 
-    fn quoted(&mut self) -> Result<String, SyntaxError> {
-        if !self.cursor.take("\"") {
-            return Err(self.cursor.error("expected a text in double quotes"));
-        }
-        match self.cursor.quoted() {
-            Some(text) => Ok(text.to_string()),
-            None => Err(self.cursor.error("this text has no end: expected `\"`")),
+    /// A text in quotes.
+    fn text(&mut self) -> Result<String, SyntaxError> {
+        match self.cursor.take("\"") {
+            true => self.quoted(),
+            false => Err(self.cursor.error("expected a text in double quotes")),
         }
     }
 
@@ -335,7 +335,7 @@ impl Parser<'_> {
             return Ok((Expr::Batch(*field, None), Type::List));
         }
         let place = self.cursor.place();
-        let topic = self.quoted()?;
+        let topic = self.text()?;
         if !self.names.topics.contains(&topic.as_str()) {
             let near = did_you_mean(&topic, self.names.topics.iter().copied());
             return Err(self.cursor.error_at(place, format!("there is no topic `{topic}`{near}")));
@@ -347,6 +347,9 @@ impl Parser<'_> {
     fn measure(&mut self, place: usize, name: &str) -> Result<Typed, SyntaxError> {
         if let Some((_, ids)) = Ids::ALL.iter().find(|(spelt, _)| *spelt == name) {
             return Ok((Expr::Ids(*ids), Type::List));
+        }
+        if let Some((_, texts)) = Texts::ALL.iter().find(|(spelt, _)| *spelt == name) {
+            return Ok((Expr::Texts(*texts), Type::Texts));
         }
         if let Some((answer, field)) = name.split_once('.')
             && self.names.answers.contains(&answer)
@@ -360,7 +363,7 @@ impl Parser<'_> {
         if self.names.counters.contains(&name) {
             return Ok((Expr::Counter(name.to_string()), Type::Number));
         }
-        let all = Ids::ALL.map(|(spelt, _)| spelt).into_iter().chain(self.names.counters.iter().copied());
+        let all = measures().chain(self.names.counters.iter().copied());
         let near = did_you_mean(name, all);
         Err(self.cursor.error_at(place, format!("`{name}` is neither measured nor counted by a program{near}")))
     }
@@ -405,6 +408,9 @@ mod tests {
                 "count(ok) count(failed)",
                 "line 1, column 11: `count(failed)` is too much: expected an operator or the end",
             ),
+            ("first(printed) == 3", "line 1, column 19: this is a number, but right of `==` must be a text"),
+            ("at(printed, ok)", "line 1, column 13: this is a list, but argument 2 of `at` must be a number"),
+            ("printed == [\"a\", 3]", "line 1, column 18: `3` is not a text: write it in double quotes"),
             ("said(ok, \"x)", "line 1, column 11: this text has no end: expected `\"`"),
             ("", "line 1, column 1: expected a number, a list, a measure or a function"),
         ];

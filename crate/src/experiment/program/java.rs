@@ -1,8 +1,12 @@
 //! The same program as Java on kafka-clients, for readers who know that better. A rendering: nothing runs it.
 
-use super::{Insert, Number, Program, RawSend, Row, SendRecord, StartAt, Template, What};
+use super::{
+    Action, Callback, Datum, Insert, Number, On, Program, RawSend, Row, SendRecord, StartAt, Step, Template, What,
+    next_word,
+};
 use crate::experiment::{Client, ClientKind};
 use crate::node::{Duration, RawDomain};
+use crate::ordered::BTreeMap;
 
 /// A line of Java, and the program's line that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +52,9 @@ impl Program {
         if self.goes_through_records() {
             lines.push("Iterable<ConsumerRecord<String, String>> records = List.of();".to_string());
         }
+        if self.steps.iter().any(|step| step.what == What::Await) {
+            lines.push("Future<RecordMetadata> sent;".to_string());
+        }
         for counter in &self.counters {
             lines.push(format!("AtomicInteger {counter} = new AtomicInteger();"));
         }
@@ -76,7 +83,7 @@ impl Program {
                 }
                 depth -= 1;
             }
-            lines.extend(self.java_of(&step.what, kind, depth).iter().map(|text| line(depth, text)));
+            lines.extend(self.java_of(step, kind, depth).iter().map(|text| line(depth, text)));
             if matches!(step.what, What::Repeat { .. } | What::ForEachRecord { .. }) {
                 depth += 1;
             }
@@ -84,14 +91,14 @@ impl Program {
         lines
     }
 
-    fn java_of(&self, what: &What, kind: ClientKind, depth: usize) -> Vec<String> {
+    fn java_of(&self, step: &Step, kind: ClientKind, depth: usize) -> Vec<String> {
         let client = match kind {
             ClientKind::Producer => "producer",
             ClientKind::Consumer => "consumer",
             ClientKind::Admin => "admin",
             ClientKind::Raw => "socket",
         };
-        match what {
+        match &step.what {
             What::Repeat { times, .. } => {
                 let i = turn(depth + 1);
                 vec![format!("for (int {i} = 0; {i} < {times}; {i}++) {{")]
@@ -100,7 +107,18 @@ impl Program {
             What::End { .. } => vec!["}".to_string()],
             What::ProduceRaw(raw) => vec![self.java_raw(raw, depth)],
             What::Row(row) => vec![self.java_row(row, depth)],
-            What::Send(send) => self.java_send(send, depth),
+            What::Send(send) => self.java_send(send, &step.callbacks, depth),
+            What::Await => vec!["sent.get();".to_string()],
+            What::Print(text) => vec![format!("System.out.println({});", java_text(text, depth))],
+            What::PrintConfig { key } => {
+                let class = match kind {
+                    ClientKind::Producer => "ProducerConfig",
+                    ClientKind::Consumer => "ConsumerConfig",
+                    ClientKind::Admin | ClientKind::Raw => "AdminClientConfig",
+                };
+                vec![format!("System.out.println(\"{key} = \" + new {class}(p).values().get(\"{key}\"));")]
+            }
+            What::Construct { kind, config } => self.java_construct(*kind, config, &step.callbacks, depth),
             What::Flush => vec![format!("{client}.flush();")],
             What::Close => vec![format!("{client}.close();")],
             What::Wait(span) => vec![format!("Thread.sleep({});", span.as_ms())],
@@ -164,22 +182,146 @@ impl Program {
         format!("db.update(\"insert into {table} (id, what) values (?, ?){conflict}\", {key}, {value});")
     }
 
-    fn java_send(&self, send: &SendRecord, depth: usize) -> Vec<String> {
-        let key = send.key.as_ref().map(|key| format!("{}, ", java_text(key, depth))).unwrap_or_default();
-        let record = format!("new ProducerRecord<>(\"{}\", {key}{})", send.topic, java_text(&send.value, depth));
-        let wait = if send.awaited { ".get()" } else { "" };
-        let name = |counts: super::Counts| self.counters.get(counts.counter as usize).cloned().unwrap_or_default();
-        let counting = match (send.on_ok.map(name), send.on_error.map(name)) {
-            (None, None) => return vec![format!("producer.send({record}){wait};")],
-            (Some(ok), None) => format!("if (exception == null) {ok}.incrementAndGet();"),
-            (None, Some(error)) => format!("if (exception != null) {error}.incrementAndGet();"),
-            (Some(ok), Some(error)) => format!("(exception == null ? {ok} : {error}).incrementAndGet();"),
+    /// What the `on` lines of one kind do, one statement each.
+    fn java_actions(&self, callbacks: &[Callback], on: On, depth: usize) -> Vec<String> {
+        let of_kind = callbacks.iter().filter(|callback| callback.on == on);
+        let java = |callback: &Callback| match &callback.action {
+            Action::Count(counter) => {
+                let name = self.counters.get(*counter as usize).map_or("", String::as_str);
+                format!("{name}.incrementAndGet();")
+            }
+            Action::Print(text) => format!("System.out.println({});", java_words(text, depth, "metadata")),
         };
-        vec![
-            format!("producer.send({record}, (metadata, exception) -> {{"),
-            format!("    {counting}"),
-            format!("}}){wait};"),
-        ]
+        of_kind.map(java).collect()
+    }
+
+    fn java_send(&self, send: &SendRecord, callbacks: &[Callback], depth: usize) -> Vec<String> {
+        let actions = |on| self.java_actions(callbacks, on, depth);
+        let (ok, error, throw) = (actions(On::Ok), actions(On::Error), actions(On::Throw));
+        let is_awaited_later = self.steps.iter().any(|step| step.what == What::Await);
+        let sent = if is_awaited_later && !send.awaited { "sent = " } else { "" };
+        let wait = if send.awaited { ".get()" } else { "" };
+        let record = java_record(send, depth);
+        let mut lines = match (ok.is_empty(), error.is_empty()) {
+            (true, true) => vec![format!("{sent}producer.send({record}){wait};")],
+            _ => {
+                let mut lines = vec![format!("{sent}producer.send({record}, (metadata, exception) -> {{")];
+                for (when, actions) in [("==", &ok), ("!=", &error)] {
+                    lines.extend(java_if(&format!("exception {when} null"), actions));
+                }
+                lines.push(format!("}}){wait};"));
+                lines
+            }
+        };
+        let mut catches = Vec::new();
+        if send.awaited && !error.is_empty() {
+            catches.push(("ExecutionException", vec!["// told to the callback".to_string()]));
+        }
+        if !throw.is_empty() {
+            catches.push(("RuntimeException", throw));
+        }
+        if !catches.is_empty() {
+            lines = java_try(lines, &catches);
+        }
+        lines
+    }
+
+    fn java_construct(
+        &self,
+        kind: ClientKind,
+        config: &BTreeMap<String, Option<String>>,
+        callbacks: &[Callback],
+        depth: usize,
+    ) -> Vec<String> {
+        let mut keys = vec![("bootstrap.servers", Some("localhost:9092"))];
+        keys.retain(|(key, _)| !config.contains_key(*key));
+        keys.extend(config.iter().map(|(key, value)| (key.as_str(), value.as_deref())));
+        let given = keys.iter().filter_map(|(key, value)| Some(format!("\"{key}\", \"{}\"", (*value)?)));
+        let given = format!("Map.of({})", given.collect::<Vec<_>>().join(", "));
+        let made = match kind {
+            ClientKind::Producer => {
+                format!("new KafkaProducer<>({given}, new StringSerializer(), new StringSerializer())")
+            }
+            ClientKind::Consumer => {
+                format!("new KafkaConsumer<>({given}, new StringDeserializer(), new StringDeserializer())")
+            }
+            ClientKind::Admin | ClientKind::Raw => format!("Admin.create({given})"),
+        };
+        let mut lines = vec![format!("{made}.close();")];
+        lines.extend(self.java_actions(callbacks, On::Ok, depth));
+        match self.java_actions(callbacks, On::Error, depth) {
+            error if error.is_empty() => lines,
+            error => java_try(lines, &[("KafkaException", error)]),
+        }
+    }
+}
+
+fn java_try(body: Vec<String>, catches: &[(&str, Vec<String>)]) -> Vec<String> {
+    let indented = |line: &String| format!("    {line}");
+    let mut lines = vec!["try {".to_string()];
+    lines.extend(body.iter().map(indented));
+    for (class, actions) in catches {
+        lines.push(format!("}} catch ({class} exception) {{"));
+        lines.extend(actions.iter().map(indented));
+    }
+    lines.push("}".to_string());
+    lines
+}
+
+/// Within a callback.
+fn java_if(condition: &str, actions: &[String]) -> Vec<String> {
+    match actions {
+        [] => Vec::new(),
+        [one] => vec![format!("    if ({condition}) {one}")],
+        many => {
+            let mut lines = vec![format!("    if ({condition}) {{")];
+            lines.extend(many.iter().map(|action| format!("        {action}")));
+            lines.push("    }".to_string());
+            lines
+        }
+    }
+}
+
+fn java_record(send: &SendRecord, depth: usize) -> String {
+    let datum =
+        |datum: &Option<Datum>| datum.as_ref().map_or_else(|| "null".to_string(), |datum| java_datum(datum, depth));
+    let or_null = |number: Option<String>| number.unwrap_or_else(|| "null".to_string());
+    let mut arguments = vec![format!("\"{}\"", send.topic)];
+    let timestamp = send.timestamp.map(|timestamp| format!("{timestamp}L"));
+    let has_headers = !send.headers.is_empty();
+    if send.partition.is_some() || timestamp.is_some() || has_headers {
+        arguments.push(or_null(send.partition.map(|partition| partition.to_string())));
+        if timestamp.is_some() || has_headers {
+            arguments.push(or_null(timestamp));
+        }
+        arguments.push(datum(&send.key));
+    } else if send.key.is_some() {
+        arguments.push(datum(&send.key));
+    }
+    arguments.push(datum(&send.value));
+    if has_headers {
+        let header = |(name, value): &(String, Option<Datum>)| {
+            let bytes = match value {
+                Some(value) if value.size.is_none() && !value.text.0.contains("{i}") => {
+                    format!("{}.getBytes()", java_datum(value, depth))
+                }
+                Some(value) => format!("({}).getBytes()", java_datum(value, depth)),
+                None => "null".to_string(),
+            };
+            format!("new RecordHeader(\"{name}\", {bytes})")
+        };
+        let headers: Vec<String> = send.headers.iter().map(header).collect();
+        arguments.push(format!("List.of({})", headers.join(", ")));
+    }
+    format!("new ProducerRecord<>({})", arguments.join(", "))
+}
+
+/// Filled up with dots by formatting to a width.
+fn java_datum(datum: &Datum, depth: usize) -> String {
+    let text = java_text(&datum.text, depth);
+    match datum.size {
+        Some(size) => format!("String.format(\"%-{size}s\", {text}).replace(' ', '.')"),
+        None => text,
     }
 }
 
@@ -190,19 +332,29 @@ fn turn(depth: usize) -> String {
 
 /// `v{i}` is `"v" + i`, and `{key}` is `record.key()`.
 fn java_text(template: &Template, depth: usize) -> String {
+    java_words(template, depth, "record")
+}
+
+/// Words in braces are methods of `of`, except those that an exception is asked for.
+fn java_words(template: &Template, depth: usize, of: &str) -> String {
     let mut parts = Vec::new();
     let mut rest = template.0.as_str();
-    while let Some((before, (name, after))) =
-        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-    {
+    while let Some((before, word, after)) = next_word(rest) {
         // A number alone is no String yet.
-        if !before.is_empty() || (parts.is_empty() && name == "i") {
+        if !before.is_empty() || (parts.is_empty() && word != "key" && word != "value") {
             parts.push(format!("\"{before}\""));
         }
-        parts.push(if name == "i" { turn(depth) } else { format!("record.{name}()") });
+        parts.push(match word {
+            "i" => turn(depth),
+            "metadata" => word.to_string(),
+            "class" => "exception.getClass().getSimpleName()".to_string(),
+            "message" => "exception.getMessage()".to_string(),
+            "cause" => "exception.getCause()".to_string(),
+            _ => format!("{of}.{word}()"),
+        });
         rest = after;
     }
-    if !rest.is_empty() {
+    if !rest.is_empty() || parts.is_empty() {
         parts.push(format!("\"{rest}\""));
     }
     parts.join(" + ")
@@ -255,6 +407,51 @@ producer.send(new ProducerRecord<>("t", "last")).get();
 producer.close();
 "#;
         assert_eq!(java(ClientKind::Producer, program), wanted);
+    }
+
+    #[test]
+    fn what_a_record_can_say_and_what_a_callback_hears_reads_as_java() {
+        let program = r#"repeat 2:
+  send(t, k, v{i} of 9 bytes, partition 2)
+    on ok: print "{metadata} at {offset}"
+    on ok: told += 1
+    on error: print "{class}: {message}"
+  print "sent {i}"
+  await
+send(t, null, "a b", timestamp 5, header trace=x{i}y, header none=null)
+  on throw: print "{class}"
+construct producer(acks=1, enable.idempotence=true)
+  on error: print "{message}"
+print config linger.ms"#
+            .replace("x{i}y", "xy");
+        let java = java(ClientKind::Producer, &program);
+        let wanted = r#"Future<RecordMetadata> sent;
+AtomicInteger told = new AtomicInteger();
+
+for (int i = 0; i < 2; i++) {
+    sent = producer.send(new ProducerRecord<>("t", 2, "k", String.format("%-9s", "v" + i).replace(' ', '.')), (metadata, exception) -> {
+        if (exception == null) {
+            System.out.println("" + metadata + " at " + metadata.offset());
+            told.incrementAndGet();
+        }
+        if (exception != null) System.out.println("" + exception.getClass().getSimpleName() + ": " + exception.getMessage());
+    });
+    System.out.println("sent " + i);
+    sent.get();
+}
+try {
+    sent = producer.send(new ProducerRecord<>("t", null, 5L, null, "a b", List.of(new RecordHeader("trace", "xy".getBytes()), new RecordHeader("none", null))));
+} catch (RuntimeException exception) {
+    System.out.println("" + exception.getClass().getSimpleName());
+}
+try {
+    new KafkaProducer<>(Map.of("bootstrap.servers", "localhost:9092", "acks", "1", "enable.idempotence", "true"), new StringSerializer(), new StringSerializer()).close();
+} catch (KafkaException exception) {
+    System.out.println("" + exception.getMessage());
+}
+System.out.println("linger.ms = " + new ProducerConfig(p).values().get("linger.ms"));
+"#;
+        assert!(java.ends_with(wanted), "{java}");
     }
 
     #[test]

@@ -7,7 +7,19 @@
 //!     on ok: told_ok += 1                   the callback: counts in a name of your own
 //!     on error: told_failed += 1
 //! repeat 3:                                 without a pause
-//!   await send(hello, k{i}, v{i})           topic, key, value; waits for the callback
+//!   send(hello, k{i}, v{i})                 topic, key, value
+//!   print "sent {i}"                        a line of output, measured as `printed`
+//!   await                                   waits for the callback of the last send, as its future's get() does
+//! await send(hello, v3)                     both in one line
+//! send(t, k, "two words", partition 2, timestamp 1700000000000, header trace=a-1, header empty=null)
+//! send(t, null, v{i} of 1000 bytes)         no key; a value filled up with dots to so many bytes
+//!   on ok: print "{metadata} is in partition {partition} at offset {offset}, {timestamp}"
+//!   on error: print "{class}: {message}"
+//!   on throw: print "{class}"               send() itself threw: there is no callback
+//! construct producer(acks=1, enable.idempotence=true)   makes a client and closes it; `bootstrap.servers=null` unsets
+//!   on ok: print "constructed"
+//!   on error: print "{class}: {message} {cause}"
+//! print config linger.ms                    `linger.ms = 5`: this client's own setting, given or by default
 //! flush                                     waits until every record has had its callback
 //! close                                     closes the client
 //! wait 500 ms                               does nothing for a while
@@ -23,9 +35,13 @@
 //! gap = produce_raw(t-0, {pid: 7, sequence: 2})   a raw client's request, once and as it stands; its answer is kept as `gap`
 //! ```
 //!
-//! Durations are a whole number and `us`, `ms` or `s`. A line does one thing; nesting is two spaces. What is sent is
-//! one word of letters, digits and `. _ - { }` each; a value is how a drained record is recognised, so it should
-//! differ from send to send. For each record `{key}`, `{value}` and `{offset}` are the record's.
+//! Durations are a whole number and `us`, `ms` or `s`. A line does one thing; nesting is two spaces, and what stands
+//! below a send or a `construct` may be as many `on` lines as it needs. A key, value or header is `null`, one word of
+//! letters, digits and `. _ - { }`, or a text in double quotes. A value is how a drained record is recognised (a null
+//! one by its key), so it should differ from send to send. What an exception would end in Java ends the program here:
+//! an awaited send that fails without `on error`, a send() that throws without `on throw`, a `construct` without
+//! `on error`. For each record `{key}`,
+//! `{value}` and `{offset}` are the record's.
 //!
 //! What `produce_raw` does not mention is as a producer without idempotence writes it: one record, acks=all, Produce
 //! version 11. A number is a number, or `{i}`:
@@ -43,7 +59,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::ClientKind;
 use crate::node::{ConsumerRecord, Duration, RawField};
+use crate::ordered::BTreeMap;
 
 mod java;
 mod parse;
@@ -58,7 +76,7 @@ pub struct Program {
     pub client: String,
     pub lines: Vec<String>,
     pub steps: Vec<Step>,
-    /// The names that `on ok` and `on error` count in, in order of first use.
+    /// The names that callbacks count in, in order of first use.
     pub counters: Vec<String>,
     /// The names under which answers to raw requests are kept, in order of first use.
     pub answers: Vec<String>,
@@ -72,6 +90,8 @@ pub struct Step {
     /// Index into [`Program::lines`].
     pub line: u32,
     pub what: What,
+    /// The `on` lines below it.
+    pub callbacks: Vec<Callback>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +111,18 @@ pub enum What {
         head: u32,
     },
     Send(SendRecord),
+    /// Waits for the callback of the last send.
+    Await,
+    Print(Template),
+    /// Prints one of the client's own settings.
+    PrintConfig {
+        key: String,
+    },
+    /// Makes a client of these keys and closes it. A key without a value is not set.
+    Construct {
+        kind: ClientKind,
+        config: BTreeMap<String, Option<String>>,
+    },
     Flush,
     Close,
     Wait(Duration),
@@ -118,13 +150,55 @@ pub enum What {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendRecord {
     pub topic: String,
-    pub key: Option<Template>,
-    pub value: Template,
+    pub key: Option<Datum>,
+    pub value: Option<Datum>,
+    /// As written: it may be one that does not exist.
+    pub partition: Option<i32>,
+    /// Milliseconds since the epoch.
+    pub timestamp: Option<i64>,
+    pub headers: Vec<(String, Option<Datum>)>,
     /// Whether the program waits for the callback.
     pub awaited: bool,
-    /// Indices into [`Program::counters`], with the line that counts.
-    pub on_ok: Option<Counts>,
-    pub on_error: Option<Counts>,
+}
+
+/// A key, value or header.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Datum {
+    pub text: Template,
+    /// Filled up with dots to so many bytes.
+    pub size: Option<u32>,
+}
+
+impl Datum {
+    /// The text, filled up.
+    pub fn padded(&self, mut text: String) -> String {
+        let size = self.size.map_or(0, |size| size as usize);
+        text.extend(std::iter::repeat_n('.', size.saturating_sub(text.len())));
+        text
+    }
+}
+
+/// An `on` line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Callback {
+    pub on: On,
+    pub action: Action,
+    pub line: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum On {
+    Ok,
+    Error,
+    /// `send()` itself threw.
+    Throw,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Action {
+    /// Index into [`Program::counters`].
+    Count(u32),
+    Print(Template),
 }
 
 /// A raw client's request.
@@ -168,29 +242,45 @@ pub enum Insert {
     Upsert,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    pub counter: u32,
-    pub line: u32,
-}
-
-/// Text in which `{i}` stands for the turn of the innermost block, from 0, and `{key}`, `{value}` and `{offset}` for
-/// those of the record that it is run for.
+/// Text in which `{i}` stands for the turn of the innermost block, from 0, and other words for those of the record that
+/// it is run for, or for what a callback is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template(pub String);
 
+/// What a record's fields are called.
+pub(super) const RECORD: [&str; 3] = ["key", "value", "offset"];
+
 impl Template {
-    pub fn fill(&self, turn: u64) -> String {
-        self.0.replace("{i}", &turn.to_string())
+    /// What the words stand for is not looked into again.
+    pub fn fill(&self, turn: u64, words: &[(&str, String)]) -> String {
+        let mut filled = String::new();
+        let mut rest = self.0.as_str();
+        while let Some((before, word, after)) = next_word(rest) {
+            filled += before;
+            match words.iter().find(|(name, _)| *name == word) {
+                Some((_, told)) => filled += told,
+                None => filled += &turn.to_string(),
+            }
+            rest = after;
+        }
+        filled + rest
     }
 
-    /// Also with what a record has; no key reads as none.
+    /// With what a record has; no key reads as none.
     pub fn fill_for(&self, turn: u64, record: &ConsumerRecord) -> String {
         let text =
             |bytes: &Option<bytes::Bytes>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
-        let filled = self.fill(turn).replace("{offset}", &record.offset.to_string());
-        filled.replace("{key}", &text(&record.key)).replace("{value}", &text(&record.value))
+        let [key, value, offset] = RECORD;
+        let words = [(key, text(&record.key)), (value, text(&record.value)), (offset, record.offset.to_string())];
+        self.fill(turn, &words)
     }
+}
+
+/// The text before the next `{word}`, the word, and the text after it.
+fn next_word(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('{')?;
+    let (word, after) = rest.split_once('}')?;
+    Some((before, word, after))
 }
 
 /// Where a consumer starts in a partition.

@@ -1,10 +1,14 @@
 //! Reads a program's text. Every error says line, column and what would be right.
 
-use super::{Counts, Program, SendRecord, StartAt, Step, Template, What};
+use super::{On, Program, StartAt, Step, What};
+use crate::experiment::ClientKind;
 use crate::experiment::syntax::{Cursor, SyntaxError, did_you_mean, duration, is_word};
 use crate::node::Duration;
+use crate::ordered::BTreeMap;
 
+mod callback;
 mod raw;
+mod record;
 mod rows;
 
 /// The names of an experiment that a program may use.
@@ -15,10 +19,13 @@ pub struct Names<'a> {
     pub topics: Vec<(&'a str, i32)>,
 }
 
-const WORDS: [&str; 14] = [
+/// What a line can begin with.
+const WORDS: [&str; 18] = [
     "repeat",
     "send",
-    "await send",
+    "await",
+    "print",
+    "construct",
     "flush",
     "close",
     "wait",
@@ -30,6 +37,8 @@ const WORDS: [&str; 14] = [
     "db",
     "produce_raw",
     "on ok",
+    "on error",
+    "on throw",
 ];
 
 /// How often a `repeat` may go round: enough for any book, little enough for a page.
@@ -74,8 +83,7 @@ impl<'a> Parser<'a> {
     fn line(&mut self, number: u32, text: &str) -> Result<(), SyntaxError> {
         let index = self.program.lines.len() as u32;
         self.program.lines.push(text.to_string());
-        // A comment goes to the end of its line; nothing that is sent contains a `#`.
-        let code = text.split('#').next().unwrap_or("").trim_end();
+        let code = without_comment(text);
         let mut cursor = Cursor::new(number, code);
         if cursor.is_at_end() {
             return Ok(());
@@ -101,7 +109,7 @@ impl<'a> Parser<'a> {
         if matches!(what, What::Repeat { .. } | What::ForEachRecord { .. }) {
             self.open.push(step);
         }
-        self.program.steps.push(Step { line: index, what });
+        self.program.steps.push(Step { line: index, what, callbacks: Vec::new() });
         self.last = Some((depth, step));
         Ok(())
     }
@@ -111,7 +119,7 @@ impl<'a> Parser<'a> {
         while self.open.len() > depth {
             let Some(head) = self.open.pop() else { break };
             let end = self.program.steps.len() as u32;
-            let Some(Step { line, what }) = self.program.steps.get_mut(head as usize) else { continue };
+            let Some(Step { line, what, .. }) = self.program.steps.get_mut(head as usize) else { continue };
             let (What::Repeat { end: end_of_head, .. } | What::ForEachRecord { end: end_of_head }) = what else {
                 continue;
             };
@@ -121,7 +129,7 @@ impl<'a> Parser<'a> {
             }
             *end_of_head = end;
             let line = *line;
-            self.program.steps.push(Step { line, what: What::End { head } });
+            self.program.steps.push(Step { line, what: What::End { head }, callbacks: Vec::new() });
         }
         Ok(())
     }
@@ -139,7 +147,21 @@ impl<'a> Parser<'a> {
             "produce_raw" => self.produce_raw(cursor, None),
             "send" => self.send(cursor, false),
             "await" if cursor.take_word("send") => self.send(cursor, true),
-            "await" => Err(cursor.error("only a send can be awaited: expected `send(`")),
+            "await" if cursor.is_at_end() => match self.has_sent() {
+                true => Ok(What::Await),
+                false => Err(cursor.error_at(place, "there is no send before this that could be awaited")),
+            },
+            "await" => Err(cursor.error("only a send can be awaited: expected `send(` or the end of the line")),
+            "print" if cursor.take_word("config") => {
+                let place = cursor.place();
+                let key = cursor.run(is_name).to_string();
+                match key.is_empty() {
+                    true => Err(cursor.error_at(place, "expected a configuration key, e.g. `linger.ms`")),
+                    false => Ok(What::PrintConfig { key }),
+                }
+            }
+            "print" => Ok(What::Print(self.text(cursor)?)),
+            "construct" => self.construct(cursor),
             "flush" => Ok(What::Flush),
             "close" => Ok(What::Close),
             "wait" if cursor.take_word("for") => {
@@ -190,42 +212,39 @@ impl<'a> Parser<'a> {
         Ok(What::Repeat { times, every, end: 0 })
     }
 
-    fn send(&mut self, cursor: &mut Cursor<'_>, awaited: bool) -> Result<What, SyntaxError> {
-        expect(cursor, "(")?;
-        let topic = self.topic(cursor)?.0.to_string();
-        expect(cursor, ",")?;
-        let mut key = None;
-        let mut value = self.template(cursor)?;
-        if cursor.take(",") {
-            key = Some(value);
-            value = self.template(cursor)?;
-        }
-        expect(cursor, ")")?;
-        Ok(What::Send(SendRecord { topic, key, value, awaited, on_ok: None, on_error: None }))
+    fn has_sent(&self) -> bool {
+        self.program.steps.iter().any(|step| matches!(step.what, What::Send(_)))
     }
 
-    fn template(&self, cursor: &mut Cursor<'_>) -> Result<Template, SyntaxError> {
+    /// `construct producer(acks=1, client.id="a b")`.
+    fn construct(&mut self, cursor: &mut Cursor<'_>) -> Result<What, SyntaxError> {
         let place = cursor.place();
-        let word = cursor.run(|c| is_name(c) || c == '{' || c == '}');
-        if word.is_empty() {
-            return Err(cursor.error_at(place, "expected what to send, e.g. `v{i}`"));
+        let kind = match cursor.run(is_word) {
+            "producer" => ClientKind::Producer,
+            "consumer" => ClientKind::Consumer,
+            "admin" => ClientKind::Admin,
+            _ => return Err(cursor.error_at(place, "expected what to construct: producer, consumer or admin")),
+        };
+        expect(cursor, "(")?;
+        let mut config = BTreeMap::new();
+        while !cursor.take(")") {
+            if !config.is_empty() && !cursor.take(",") {
+                return Err(cursor.error("expected `,` or `)`"));
+            }
+            let place = cursor.place();
+            let key = cursor.run(is_name).to_string();
+            if key.is_empty() || !cursor.take("=") {
+                return Err(cursor.error_at(place, "expected a key and its value, e.g. `acks=1`"));
+            }
+            let value = match cursor.take("\"") {
+                true => Some(cursor.quoted().ok_or_else(|| cursor.error(NO_END))?.to_string()),
+                false => Some(cursor.run(|c| is_name(c) || c == ':').to_string()).filter(|value| value != "null"),
+            };
+            if config.insert(key, value).is_some() {
+                return Err(cursor.error_at(place, "this key stands here already"));
+            }
         }
-        let outside = word.replace("{i}", "");
-        if outside != word && self.open.is_empty() {
-            return Err(cursor.error_at(place, "`{i}` is the turn of a repeat, and this line is in none"));
-        }
-        let of_record =
-            ["{key}", "{value}", "{offset}"].iter().fold(outside.clone(), |rest, field| rest.replace(field, ""));
-        if of_record.contains(['{', '}']) {
-            let message = format!(
-                "`{word}`: the only braces are `{{i}}`, the turn of the repeat, and a record's `{{key}}`, `{{value}}` and `{{offset}}`"
-            );
-            return Err(cursor.error_at(place, message));
-        }
-        if of_record != outside && !self.is_for_each_record() {
-            return Err(cursor.error_at(place, "a record's fields are known only below `for each record:`"));
-        }
-        Ok(Template(word.to_string()))
+        Ok(What::Construct { kind, config })
     }
 
     fn topic(&self, cursor: &mut Cursor<'_>) -> Result<(&'a str, i32), SyntaxError> {
@@ -278,47 +297,30 @@ impl<'a> Parser<'a> {
         Ok((topic, partition, start))
     }
 
-    /// `on ok: name += 1` and `on error: name += 1`, two spaces further in than their send.
-    fn callback(&mut self, cursor: &mut Cursor<'_>, index: u32, depth: usize) -> Result<(), SyntaxError> {
-        let place = cursor.place();
-        cursor.take("on");
-        let ok = match cursor.run(is_word) {
-            "ok" => true,
-            "error" => false,
-            _ => return Err(cursor.error_at(place, "expected `on ok:` or `on error:`")),
+    /// The statement right above an `on` line, if one can be answered so.
+    fn answered(&mut self, on: On, depth: usize) -> Option<&mut Step> {
+        let (of, step) = self.last?;
+        let step = self.program.steps.get_mut(step as usize)?;
+        let fits = match step.what {
+            What::Send(_) => true,
+            What::Construct { .. } => on != On::Throw,
+            _ => false,
         };
-        expect(cursor, ":")?;
-        let name_at = cursor.place();
-        let name = cursor.run(is_word);
-        if name.is_empty() {
-            return Err(cursor.error_at(name_at, "expected a name to count in, e.g. `told_ok += 1`"));
-        }
-        if crate::experiment::expression::Ids::ALL.iter().any(|(measure, _)| *measure == name) {
-            let message = format!("`{name}` is measured already: count in another name, e.g. `told_{name}`");
-            return Err(cursor.error_at(name_at, message));
-        }
-        expect(cursor, "+=")?;
-        expect(cursor, "1")?;
-        if !cursor.is_at_end() {
-            return Err(cursor.error("expected the end of the line"));
-        }
-        let counter = index_of(&mut self.program.counters, name);
-        let send = self.last.filter(|(of, _)| depth == of + 1).and_then(|(_, step)| {
-            match &mut self.program.steps.get_mut(step as usize)?.what {
-                What::Send(send) => Some(send),
-                _ => None,
-            }
-        });
-        let Some(send) = send else {
-            return Err(cursor.error_at(place, "this belongs right below a send, two spaces further in"));
-        };
-        let slot = if ok { &mut send.on_ok } else { &mut send.on_error };
-        if slot.is_some() {
-            return Err(cursor.error_at(place, "this send has such a callback already"));
-        }
-        *slot = Some(Counts { counter, line: index });
-        Ok(())
+        (fits && depth == of + 1).then_some(step)
     }
+}
+
+/// A text in quotes that goes to the end of its line.
+const NO_END: &str = "this text has no end: expected `\"`";
+
+/// A comment goes from a `#` outside quotes to the end of its line.
+fn without_comment(text: &str) -> &str {
+    let mut quoted = false;
+    let comment = text.char_indices().find(|(_, c)| {
+        quoted ^= *c == '"';
+        *c == '#' && !quoted
+    });
+    text[..comment.map_or(text.len(), |(at, _)| at)].trim_end()
 }
 
 /// Where `name` is in `names`, at their end if it is new.
@@ -350,6 +352,7 @@ fn span(cursor: &mut Cursor<'_>) -> Result<Duration, SyntaxError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::program::Template;
 
     fn read(text: &str) -> Result<Program, SyntaxError> {
         let names = Names { clients: vec!["AcksLab", "reader"], topics: vec![("a2.acks0", 1)] };
@@ -369,14 +372,38 @@ mod tests {
     }
 
     #[test]
+    fn a_record_may_say_everything_that_kafkas_can() {
+        let text = "send(a2.acks0, null, \"a # b\" of 9 bytes, partition 3, timestamp -5, header h=null) # that";
+        let What::Send(send) = read(text).unwrap().steps.remove(0).what else { panic!("a send") };
+        let value = send.value.unwrap();
+        assert_eq!((send.key, send.partition, send.timestamp), (None, Some(3), Some(-5)));
+        assert_eq!(
+            (value.padded(value.text.0.clone()).as_str(), send.headers),
+            ("a # b....", vec![("h".to_string(), None)])
+        );
+        let What::Send(send) = read("send(a2.acks0, partition)").unwrap().steps.remove(0).what else { panic!() };
+        assert_eq!(send.value.unwrap().text.0, "partition");
+    }
+
+    #[test]
+    fn what_a_callback_is_told_is_filled_in_once() {
+        let template = Template("{class}: {message} in turn {i}".to_string());
+        let words = [("class", "E".to_string()), ("message", "{class}".to_string())];
+        assert_eq!(template.fill(7, &words), "E: {class} in turn 7");
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_its_place_and_what_would_be_right() {
-        let all = "expected one of repeat, send, await send, flush, close, wait, assign, seek, poll, drain, for each record, \
-                   db, produce_raw, on ok";
+        let all = "expected one of repeat, send, await, print, construct, flush, close, wait, assign, seek, poll, drain, \
+                   for each record, db, produce_raw, on ok, on error, on throw";
         let cases = [
             ("sned(a2.acks0, v)", format!("line 1, column 1: `sned` is no statement (did you mean `send`?): {all}")),
             ("send(a2.acks, v)", "line 1, column 6: there is no topic `a2.acks` (did you mean `a2.acks0`?)".into()),
             ("send(a2.acks0 v)", "line 1, column 15: expected `,`".into()),
-            ("send(a2.acks0, )", "line 1, column 16: expected what to send, e.g. `v{i}`".into()),
+            (
+                "send(a2.acks0, )",
+                "line 1, column 16: expected what to send, e.g. `v{i}`, `\"two words\"` or `null`".into(),
+            ),
             (
                 "send(a2.acks0, v{i})",
                 "line 1, column 16: `{i}` is the turn of a repeat, and this line is in none".into(),
@@ -392,10 +419,40 @@ mod tests {
             ("flush now", "line 1, column 7: `now` is too much: expected the end of the line".into()),
             ("wait for AcksLab", "line 1, column 10: a program cannot wait for itself".into()),
             ("wait for raeder", "line 1, column 10: there is no client `raeder` (did you mean `reader`?)".into()),
-            ("await flush", "line 1, column 7: only a send can be awaited: expected `send(`".into()),
+            (
+                "await flush",
+                "line 1, column 7: only a send can be awaited: expected `send(` or the end of the line".into(),
+            ),
+            ("await", "line 1, column 1: there is no send before this that could be awaited".into()),
+            (
+                "send(a2.acks0, k, v, partitoin 3)",
+                "line 1, column 22: expected `partition 3`, `timestamp 1700000000000` or `header name=value` (did you \
+                 mean `partition`?)"
+                    .into(),
+            ),
+            ("send(a2.acks0, v, partition 3, partition 4)", "line 1, column 32: this stands here already".into()),
+            ("send(a2.acks0, v, partition 99999999999)", "line 1, column 29: expected a whole number".into()),
+            (
+                "send(a2.acks0, v of 0 bytes)",
+                "line 1, column 21: expected a size from 1 to 8388608, e.g. `1000 bytes`".into(),
+            ),
+            ("send(a2.acks0, \"v)", "line 1, column 16: this text has no end: expected `\"`".into()),
+            (
+                "print \"{class}\"",
+                "line 1, column 7: `{class}`: the only braces here are `{i}`, the turn of the repeat".into(),
+            ),
+            (
+                "construct produser(acks=1)",
+                "line 1, column 11: expected what to construct: producer, consumer or admin".into(),
+            ),
+            ("construct producer(acks 1)", "line 1, column 20: expected a key and its value, e.g. `acks=1`".into()),
+            (
+                "construct producer(acks=1)\n  on throw: told += 1",
+                "line 2, column 3: this belongs right below a send, two spaces further in".into(),
+            ),
             (
                 "flush\n  on ok: told += 1",
-                "line 2, column 3: this belongs right below a send, two spaces further in".into(),
+                "line 2, column 3: this belongs right below a send or a construct, two spaces further in".into(),
             ),
             (
                 "send(a2.acks0, v)\n  on ok: ok += 1",

@@ -7,11 +7,11 @@ impl Programs {
     /// A template's text at the line that the client's program is at.
     pub(super) fn fill(&self, client: usize, template: &Template) -> String {
         let turn = self.turn_of(client).unwrap_or(0);
-        let Some(running) = self.clients.get(client) else { return template.fill(turn) };
+        let Some(running) = self.clients.get(client) else { return template.fill(turn, &[]) };
         match running.for_each.and_then(|depth| running.records.get(usize::try_from(*running.turns.get(depth)?).ok()?))
         {
             Some(record) => template.fill_for(turn, record),
-            None => template.fill(turn),
+            None => template.fill(turn, &[]),
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::drain::Drain;
 use super::{Order, Programs};
-use crate::experiment::program::{Number, RawSend, SendRecord, StartAt, What};
-use crate::experiment::{Outcome, Sent, Thrown};
+use crate::experiment::Sent;
+use crate::experiment::program::{Datum, Number, On, RawSend, SendRecord, StartAt, What};
 use crate::node::{
     CallId, Command, ConsumerRecord, Duration, Instant, ProducerRecord, RawProduce, Reply, SeekTo, TopicPartition,
 };
@@ -28,15 +30,19 @@ pub(super) struct Running {
     pub(super) state: State,
     calls: u64,
     /// Sends whose callback has not fired.
-    sends: BTreeMap<CallId, InFlight>,
+    pub(super) sends: BTreeMap<CallId, InFlight>,
+    /// What `await` waits for.
+    last_send: Option<(CallId, InFlight)>,
     pub(super) line: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct InFlight {
-    id: usize,
+pub(super) struct InFlight {
+    pub(super) id: usize,
     /// Index of its step.
-    step: usize,
+    pub(super) step: usize,
+    /// The turn of the repeat that it was sent in.
+    pub(super) turn: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -52,11 +58,11 @@ pub(super) enum State {
     /// A send that has not returned.
     Sending {
         call: CallId,
-        id: usize,
+        sent: InFlight,
         awaited: bool,
     },
     /// A send that has returned; its callback is awaited.
-    Awaiting(CallId),
+    Awaiting(CallId, InFlight),
     /// Any other call.
     Calling(CallId),
     /// An `assign`, whose seek comes next.
@@ -80,6 +86,7 @@ impl Running {
             state: State::NotBegun,
             calls: 0,
             sends: BTreeMap::new(),
+            last_send: None,
             line: None,
         }
     }
@@ -170,6 +177,21 @@ impl Programs {
             }
             What::ProduceRaw(raw) => self.produce_raw(client, raw, out),
             What::Send(send) => self.send(now, client, index, send, out),
+            What::Await => match running.last_send {
+                Some((call, sent)) if running.sends.contains_key(&call) => State::Awaiting(call, sent),
+                Some((_, sent)) => self.awaited(client, sent),
+                None => State::Ready,
+            },
+            What::Print(text) => {
+                let text = self.fill(client, text);
+                self.print(text);
+                State::Ready
+            }
+            What::PrintConfig { key } => {
+                self.print_config(client, key);
+                State::Ready
+            }
+            What::Construct { kind, config } => self.construct(client, index, *kind, config),
             What::Flush => State::Calling(self.order(client, Command::Flush, out)),
             What::Close => State::Calling(self.order(client, Command::Close { timeout: CLOSE_TIMEOUT }, out)),
             What::Wait(span) => State::Waiting { until: now + *span },
@@ -208,13 +230,19 @@ impl Programs {
     }
 
     fn send(&mut self, now: Instant, client: usize, step: usize, send: &SendRecord, out: &mut Vec<Order>) -> State {
-        let value = self.fill(client, &send.value);
+        let turn = self.turn_of(client).unwrap_or(0);
+        let bytes = |datum: &Option<Datum>| {
+            datum.as_ref().map(|datum| Bytes::from(datum.padded(self.fill(client, &datum.text))))
+        };
         let record = ProducerRecord {
             topic: self.on_cluster(&send.topic),
-            key: send.key.as_ref().map(|key| self.fill(client, key).into_bytes().into()),
-            value: Some(value.clone().into_bytes().into()),
-            ..ProducerRecord::default()
+            partition: send.partition,
+            timestamp: send.timestamp,
+            key: bytes(&send.key),
+            value: bytes(&send.value),
+            headers: send.headers.iter().map(|(name, value)| (name.clone(), bytes(value))).collect(),
         };
+        let value = known_by(record.key.as_deref(), record.value.as_deref());
         let call = self.order(client, Command::Send(record), out);
         let id = self.measures.sends.len();
         let (topic, value): (Arc<str>, Arc<str>) = (send.topic.as_str().into(), value.into());
@@ -227,12 +255,15 @@ impl Programs {
             value,
             sent_at: self.since_begin(now),
             returned_at: None,
+            threw: false,
             outcome: None,
         });
+        let sent = InFlight { id, step, turn };
         if let Some(running) = self.clients.get_mut(client) {
-            running.sends.insert(call, InFlight { id, step });
+            running.sends.insert(call, sent);
+            running.last_send = Some((call, sent));
         }
-        State::Sending { call, id, awaited: send.awaited }
+        State::Sending { call, sent, awaited: send.awaited }
     }
 
     fn produce_raw(&mut self, client: usize, raw: &RawSend, out: &mut Vec<Order>) -> State {
@@ -258,43 +289,28 @@ impl Programs {
         }
     }
 
-    /// If the reply is a send's callback: records its fate, and counts where the program says so.
-    pub(super) fn called_back(&mut self, now: Instant, client: usize, call: CallId, reply: &Reply) {
-        let (partition, result) = match reply {
-            Reply::Acked(metadata) => (Some(metadata.partition.partition), Ok(metadata.offset)),
-            Reply::Failed(exception) => {
-                (None, Err(Thrown { class: exception.class.to_string(), message: self.text_of(exception) }))
-            }
-            _ => return,
-        };
-        let Some(send) = self.clients.get_mut(client).and_then(|running| running.sends.remove(&call)) else { return };
-        let counter = self.program_of(client).and_then(|program| {
-            let What::Send(what) = &program.steps.get(send.step)?.what else { return None };
-            let counts = if result.is_ok() { what.on_ok } else { what.on_error }?;
-            program.counters.get(counts.counter as usize).cloned()
-        });
-        if let Some(counter) = counter {
-            *self.measures.counters.entry(counter).or_default() += 1;
-        }
-        let at = self.since_begin(now);
-        if let Some(sent) = self.measures.sends.get_mut(send.id) {
-            sent.outcome = Some(Outcome { at, partition, result });
-        }
-    }
-
     /// What a reply means for the line that waits for it.
     pub(super) fn advance(&mut self, now: Instant, client: usize, call: CallId, reply: &Reply, out: &mut Vec<Order>) {
         let Some(running) = self.clients.get_mut(client) else { return };
         let called_back = !running.sends.contains_key(&call);
         let state = match std::mem::replace(&mut running.state, State::Ready) {
-            State::Sending { call: waited, id, awaited } if waited == call && *reply == Reply::Returned => {
+            State::Sending { call: waited, sent, awaited }
+                if waited == call && matches!(reply, Reply::Returned | Reply::Threw(_)) =>
+            {
                 let at = self.since_begin(now);
-                if let Some(sent) = self.measures.sends.get_mut(id) {
+                if let Some(sent) = self.measures.sends.get_mut(sent.id) {
                     sent.returned_at = Some(at);
                 }
-                if awaited && !called_back { State::Awaiting(call) } else { State::Ready }
+                match reply {
+                    Reply::Threw(exception) if !self.handles(client, sent.step, On::Throw) => {
+                        self.give_up(client, exception.clone())
+                    }
+                    Reply::Returned if awaited && called_back => self.awaited(client, sent),
+                    Reply::Returned if awaited => State::Awaiting(call, sent),
+                    _ => State::Ready,
+                }
             }
-            State::Awaiting(waited) if waited == call && called_back => State::Ready,
+            State::Awaiting(waited, sent) if waited == call && called_back => self.awaited(client, sent),
             State::Calling(waited) if waited == call => match reply {
                 Reply::Failed(exception) => self.give_up(client, exception.clone()),
                 Reply::Polled { records, .. } => {
@@ -326,12 +342,26 @@ impl Programs {
         }
     }
 
-    /// A line other than a send threw: the program ends there, as it would uncaught.
+    /// Nothing catches what a line threw: the program ends there.
     pub(super) fn give_up(&mut self, client: usize, exception: crate::node::Exception) -> State {
         let what = format!("{}: {}", exception.class, self.text_of(&exception));
         self.fail(client, what);
         State::Ended
     }
+}
+
+/// What a record is recognised by when it is read again: its value without what fills it up, or its key.
+pub(super) fn known_by(key: Option<&[u8]>, value: Option<&[u8]>) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match value {
+        Some(value) => text(value.get(..value.len() - filling(value)).unwrap_or(value)),
+        None => format!("null of {}", key.map_or_else(String::new, text)),
+    }
+}
+
+/// How many dots a value ends in; all of it, if it is nothing else.
+fn filling(value: &[u8]) -> usize {
+    value.iter().rev().take_while(|byte| **byte == b'.').count()
 }
 
 fn seek_to(start: StartAt) -> SeekTo {

@@ -79,7 +79,7 @@ fn an_awaited_send_waits_for_its_callback_and_a_waiting_program_for_the_end_of_t
     programs.reply(Instant(3), 0, close.call, &Reply::Done, &mut out);
     assert!(matches!(&out[..], [Order { client: 1, command: Command::Assign { .. }, .. }]), "{out:?}");
     assert_eq!(programs.measures().ended["P"], Duration(3));
-    assert_eq!(programs.measures().offset_of(0), Some(7));
+    assert_eq!(programs.measures().sends[0].outcome.as_ref().unwrap().result.as_ref().unwrap().offset, 7);
     assert!(!programs.ended());
 }
 
@@ -168,4 +168,94 @@ fn answers_to_raw_requests_are_kept_by_name() {
         programs.reply(Instant(1), 0, call, &Reply::Produced(answer), &mut out);
     }
     assert_eq!(programs.measures().answers["gap"], answers[..2]);
+}
+
+fn failed(class: &'static str) -> Reply {
+    Reply::Failed(Exception { class, message: "no".to_string() })
+}
+
+/// Gives `Returned` for every send that was ordered, then its callback.
+fn answer(programs: &mut Programs, orders: Vec<Order>, callback: &Reply) -> Vec<Order> {
+    let mut out = Vec::new();
+    for order in orders.iter().filter(|order| matches!(order.command, Command::Send(_))) {
+        programs.reply(Instant(1), order.client, order.call, &Reply::Returned, &mut out);
+        programs.reply(Instant(2), order.client, order.call, callback, &mut out);
+    }
+    out
+}
+
+#[test]
+fn prints_of_program_and_callbacks_stand_in_their_order() {
+    let text = "repeat 2:\n  send(t, v{i})\n    on ok: print \"{metadata} in turn {i}\"\n  print \"sent {i}\"\n  await";
+    let mut programs = Programs::new(experiment(text));
+    let mut out = Vec::new();
+    programs.begin(Instant(0), &mut out);
+    let again = answer(&mut programs, out, &acked(3));
+    assert_eq!(again.len(), 1, "the second send waits for the first's callback");
+    answer(&mut programs, again, &acked(4));
+    let printed: Vec<&str> = programs.measures().printed.iter().map(AsRef::as_ref).collect();
+    assert_eq!(printed, ["sent 0", "t-0@3 in turn 0", "sent 1", "t-0@4 in turn 1"]);
+}
+
+#[test]
+fn a_record_is_sent_with_all_that_its_line_says() {
+    let text = "send(t, null, v of 4 bytes, partition 7, timestamp 5, header a=b, header c=null)\nsend(t, k, null)";
+    let mut programs = Programs::new(experiment(text));
+    let mut out = Vec::new();
+    programs.begin(Instant(0), &mut out);
+    let Command::Send(record) = &out[0].command else { panic!("{out:?}") };
+    assert_eq!((record.partition, record.timestamp), (Some(7), Some(5)));
+    assert_eq!((record.key.as_deref(), record.value.as_deref()), (None, Some(&b"v..."[..])));
+    assert_eq!(record.headers, [("a".to_string(), Some("b".into())), ("c".to_string(), None)]);
+    let again = answer(&mut programs, out, &acked(0));
+    let Command::Send(record) = &again[0].command else { panic!("{again:?}") };
+    assert_eq!((record.key.as_deref(), record.value.as_deref()), (Some(&b"k"[..]), None));
+}
+
+#[test]
+fn an_awaited_send_that_fails_ends_a_program_that_does_not_say_on_error() {
+    for (line, goes_on) in [("", false), ("\n  on error: print \"{class}\"", true)] {
+        let mut programs = Programs::new(experiment(&format!("await send(t, v){line}\nflush")));
+        let mut out = Vec::new();
+        programs.begin(Instant(0), &mut out);
+        let next = answer(&mut programs, out, &failed("TimeoutException"));
+        assert_eq!(next.iter().filter(|order| order.client == 0).count(), usize::from(goes_on));
+        let failures = &programs.measures().failures;
+        assert_eq!(failures.is_empty(), goes_on, "{failures:?}");
+        assert!(failures.iter().all(|failure| failure.what == "ExecutionException: TimeoutException: no"));
+    }
+}
+
+#[test]
+fn what_send_itself_throws_reaches_no_callback() {
+    let text = "send(t, v)\n  on error: print \"callback\"\n  on throw: print \"{class}: {message}\"\nflush";
+    let mut programs = Programs::new(experiment(text));
+    let (mut out, mut next) = (Vec::new(), Vec::new());
+    programs.begin(Instant(0), &mut out);
+    let thrown = Exception { class: "IllegalStateException", message: "closed".to_string() };
+    programs.reply(Instant(1), 0, out[0].call, &Reply::Threw(thrown), &mut next);
+    assert_eq!(next.len(), 1, "the program goes on");
+    let measures = programs.measures();
+    assert_eq!(measures.printed, ["IllegalStateException: closed".into()]);
+    assert!(measures.sends[0].threw);
+}
+
+#[test]
+fn a_constructor_that_throws_is_told_with_its_cause() {
+    let text = "construct producer(acks=1, enable.idempotence=true)\n  on error: print \"{class} {cause}\"\n\
+                construct producer(delivery.timeout.ms=1)\n  on error: print \"{message}; {cause}\"\n\
+                construct consumer(bootstrap.servers=null)\n  on error: print \"{message}\"\n\
+                construct producer(acks=0)\n  on ok: print \"made\"\nprint config linger.ms";
+    let mut programs = Programs::new(experiment(text));
+    programs.begin(Instant(0), &mut Vec::new());
+    let printed: Vec<&str> = programs.measures().printed.iter().map(AsRef::as_ref).collect();
+    let wanted = [
+        "ConfigException ",
+        "Failed to construct kafka producer; ConfigException: delivery.timeout.ms should be equal to or larger than \
+         linger.ms + request.timeout.ms",
+        "Missing required configuration \"bootstrap.servers\" which has no default value.",
+        "made",
+        "linger.ms = 5",
+    ];
+    assert_eq!(printed, wanted);
 }

@@ -39,6 +39,8 @@ fn value(value: &Value) -> Json {
         Value::Int(int) => json!(int),
         Value::Bool(truth) => json!(truth),
         Value::List(list) => json!(list),
+        Value::Text(text) => json!(text),
+        Value::Texts(texts) => json!(texts),
     }
 }
 

@@ -334,11 +334,17 @@ impl<'a> Reader<'a> {
     }
 
     fn literal(&self, value: &Spanned<DeValue<'_>>) -> Read<Value> {
-        let wrong = || self.source.error_at(value.span().start, "expected a whole number, true, false or a list");
+        let wrong = || {
+            let wanted = "expected a whole number, true, false, a text, or a list of numbers or of texts";
+            self.source.error_at(value.span().start, wanted)
+        };
         match value.get_ref() {
             DeValue::Boolean(truth) => Ok(Value::Bool(*truth)),
+            DeValue::String(text) => Ok(Value::Text(text.to_string())),
             DeValue::Array(array) => {
-                array.iter().map(int_of).collect::<Option<Vec<i64>>>().map(Value::List).ok_or_else(wrong)
+                let texts = array.iter().map(|value| value.get_ref().as_str().map(str::to_string));
+                let numbers = array.iter().map(int_of).collect::<Option<Vec<i64>>>().map(Value::List);
+                numbers.or_else(|| texts.collect::<Option<Vec<String>>>().map(Value::Texts)).ok_or_else(wrong)
             }
             _ => int_of(value).map(Value::Int).ok_or_else(wrong),
         }

@@ -116,7 +116,7 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
                             let record = record_of(story, lane, *call);
                             match reply {
                                 Reply::Acked(metadata) => mark(MarkKind::Ok, record, metadata.offset, false),
-                                Reply::Failed(_) if record >= 0 => {
+                                Reply::Failed(_) | Reply::Threw(_) if record >= 0 => {
                                     let failed = story.records.get(record as usize).and_then(|one| one.failed);
                                     mark(MarkKind::Failed, record, failed.map_or(-1, |(_, text)| text as i64), false);
                                 }

@@ -147,7 +147,7 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
                     let Some(record) = story.records.get_mut(*record) else { continue };
                     match reply {
                         Reply::Acked(metadata) => record.ok = Some((ordinal, metadata.offset)),
-                        Reply::Failed(exception) => {
+                        Reply::Failed(exception) | Reply::Threw(exception) => {
                             let text = format!("{}: {}", exception.class, exception.message);
                             let known = story.strings.iter().position(|other| *other == text);
                             let index = known.unwrap_or_else(|| {
