@@ -6,6 +6,7 @@ mod broker_process;
 mod clients;
 mod decode;
 mod errors;
+mod frame_faults;
 mod hostile;
 mod log_sizes;
 mod places;

@@ -24,6 +24,7 @@ impl NativeClient {
             node: client,
             flusher: Box::new(|_, _| Box::new(|| Ok(()))),
             clock: Clock::starting_now(),
+            routes: shell::Routes::default(),
             report: Box::new(move |report| {
                 if let Report::Reply(call, reply) = report {
                     // It fails only when the owner is gone, and then nobody wants to know.

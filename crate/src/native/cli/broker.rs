@@ -16,7 +16,7 @@ use crate::disk::{DiskError, FileId, MemoryDisk};
 use crate::native::client::NativeClient;
 use crate::native::file_disk::FileDisk;
 use crate::native::server_settings;
-use crate::native::shell::{self, Clock, End, FlushJob, Flusher, Order, Parts, Report};
+use crate::native::shell::{self, Clock, End, FlushJob, Flusher, Order, Parts, Report, Routes};
 use crate::node::{Address, CallId, Command, ExitReason, NewTopic, Node, Note, Reply};
 
 /// Longer than the admin client's own default.api.timeout.ms.
@@ -100,7 +100,11 @@ fn serve<N: Node + 'static>(node: N, flusher: Flusher<N>, topics: Vec<NewTopic>)
         let (serving, served) = oneshot::channel();
         tokio::spawn(announce(served, topics, orders));
         let report = Box::new(until_serving(serving));
-        Ok(shell::drive(Parts { node, flusher, clock: Clock::starting_now(), report }, receiver).await)
+        Ok(shell::drive(
+            Parts { node, flusher, clock: Clock::starting_now(), routes: Routes::default(), report },
+            receiver,
+        )
+        .await)
     });
     // What still syncs must not delay the end: it is the kernel's by now.
     runtime.shutdown_background();

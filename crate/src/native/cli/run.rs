@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Outcome, print, report};
 use crate::experiment::syntax::duration;
-use crate::experiment::{Experiment, Lab, Measures, Place, Ran, Report};
+use crate::experiment::{Experiment, Fault, Lab, Measures, Place, Ran, Report};
 use crate::native::experiment;
 use crate::native::place::{self, Hooks, PlaceError};
 use crate::node::Duration;
@@ -127,6 +127,11 @@ fn finish(json: bool, experiment: &Experiment, report: &Report, measures: &Measu
     for failure in &measures.failures {
         let line = failure.line.map(|line| format!(", line {}", line + 1)).unwrap_or_default();
         eprintln!("steplog: the program of {}{line}: {}", failure.client, failure.what);
+    }
+    for (index, fault) in experiment.faults.iter().enumerate() {
+        if matches!(fault, Fault::Frame(_)) && !measures.fault_at.contains_key(&index) {
+            eprintln!("steplog: fault {} met no frame", index + 1);
+        }
     }
     if report.ok { Outcome::Success } else { Outcome::Failed(String::new()) }
 }

@@ -3,6 +3,7 @@
 use tokio::sync::mpsc;
 
 use super::PlaceError;
+use super::proxy::Proxies;
 use crate::client::{AdminConfig, Client, ConsumerConfig, ProducerConfig};
 use crate::experiment::{self, ClientKind, Experiment, Order};
 use crate::native::shell::{self, Clock, Handle, Parts, Report};
@@ -29,6 +30,7 @@ impl Clients {
     pub fn start(
         experiment: &Experiment,
         bootstrap_servers: &str,
+        proxies: &Proxies,
         seed: u64,
         clock: Clock,
     ) -> Result<Clients, PlaceError> {
@@ -37,10 +39,12 @@ impl Clients {
         for (index, client) in experiment.clients.iter().enumerate() {
             let node = make(client, bootstrap_servers, Rng::new(seed).fork(&client.name).next_u64())?;
             let sender = sender.clone();
+            let routes = proxies.routes(&client.name);
             let handle = shell::spawn(&client.name, move || Parts {
                 node,
                 flusher: Box::new(|_, _| Box::new(|| Ok(()))),
                 clock,
+                routes,
                 report: Box::new(move |report| {
                     if let Report::Reply(call, reply) = report {
                         // It fails only when the director is gone, and then nobody wants to know.

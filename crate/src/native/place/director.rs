@@ -6,6 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::clients::{Answer, Clients};
+use super::proxy::{Met, Proxies};
 use super::{Action, Cluster, NodeEvent, PlaceError, Ran, Seen};
 use crate::experiment::{Fault, Order, Programs, When};
 use crate::native::shell::Clock;
@@ -24,12 +25,15 @@ pub struct Timing {
     pub boot_is_ours: bool,
 }
 
-/// One thing that a fault of the experiment, by its index, asks for.
+/// One thing that a fault asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Step {
-    index: usize,
-    node: i32,
-    action: Action,
+enum Step {
+    Act {
+        node: i32,
+        action: Action,
+    },
+    /// From now on frames are counted.
+    Count,
 }
 
 pub struct Director {
@@ -37,16 +41,13 @@ pub struct Director {
     seed: u64,
     clock: Clock,
     timing: Timing,
-    /// What is still to be done, in order, as spans since t = 0.
-    schedule: VecDeque<(Duration, Step)>,
+    /// What is still to be done, in order: when since t = 0, for which fault by its index, and what.
+    schedule: VecDeque<(Duration, usize, Step)>,
     orders: Vec<Order>,
 }
 
 impl Director {
-    pub fn new(programs: Programs, seed: u64, clock: Clock, timing: Timing) -> Result<Director, PlaceError> {
-        if programs.experiment().faults.iter().any(|fault| matches!(fault, Fault::Frame(_))) {
-            return Err(PlaceError::CannotDo("this place cannot do anything to single frames".to_owned()));
-        }
+    pub fn new(programs: Programs, seed: u64, clock: Clock, timing: Timing) -> Director {
         let mut director = Director { programs, seed, clock, timing, schedule: VecDeque::new(), orders: Vec::new() };
         let faults = director.programs.experiment().faults.iter().enumerate();
         let at = faults.filter_map(|(index, fault)| match fault.when() {
@@ -56,14 +57,14 @@ impl Director {
         for (index, at) in at.collect::<Vec<_>>() {
             director.plan(index, at);
         }
-        Ok(director)
+        director
     }
 
     /// Plans a fault, by its index, that begins at this span since t = 0.
     fn plan(&mut self, index: usize, at: Duration) {
         if let Some(fault) = self.programs.experiment().faults.get(index) {
             let steps = steps_of(fault, self.timing).into_iter();
-            self.schedule.extend(steps.map(|(after, node, action)| (at + after, Step { index, node, action })));
+            self.schedule.extend(steps.map(|(after, step)| (at + after, index, step)));
             self.schedule.make_contiguous().sort();
         }
     }
@@ -75,11 +76,12 @@ impl Director {
         until: Option<Duration>,
     ) -> Result<Ran, PlaceError> {
         let experiment = self.programs.experiment();
-        let mut clients = Clients::start(experiment, &cluster.bootstrap_servers(), self.seed, self.clock)?;
+        let mut proxies = Proxies::start(experiment, &cluster.addresses(), self.clock).await?;
+        let mut clients = Clients::start(experiment, &cluster.bootstrap_servers(), &proxies, self.seed, self.clock)?;
         self.programs.warm_up(&mut self.orders);
         let warm_up_limit = self.clock.now().mono + WARM_UP_MAX;
         while !self.programs.is_warm() {
-            self.step(&mut clients, cluster, events, warm_up_limit).await?;
+            self.step(&mut clients, &mut proxies, cluster, events, warm_up_limit).await?;
             if let Some(failure) = self.programs.measures().failures.first() {
                 return Err(PlaceError::Failed(format!("{}: {}", failure.client, failure.what)));
             }
@@ -91,7 +93,7 @@ impl Director {
         self.programs.begin(begun, &mut self.orders);
         let limit = begun + until.unwrap_or(RUN_MAX).min(RUN_MAX);
         while !self.programs.ended() && self.clock.now().mono < limit {
-            self.step(&mut clients, cluster, events, limit).await?;
+            self.step(&mut clients, &mut proxies, cluster, events, limit).await?;
         }
         let elapsed = self.clock.now().mono.since(begun);
         let remarks = cluster.remarks(self.programs.measures())?;
@@ -102,6 +104,7 @@ impl Director {
     async fn step(
         &mut self,
         clients: &mut Clients,
+        proxies: &mut Proxies,
         cluster: &mut impl Cluster,
         events: &mut mpsc::UnboundedReceiver<NodeEvent>,
         limit: Instant,
@@ -112,7 +115,7 @@ impl Director {
                 self.plan(index, now);
             }
         }
-        self.give_faults(cluster);
+        self.give_faults(cluster, proxies);
         for order in self.orders.drain(..) {
             clients.give(order);
         }
@@ -130,6 +133,7 @@ impl Director {
                 Seen::Serves => self.programs.node_serves(event.at, event.node),
                 Seen::Broken(error) => return Err(error),
             },
+            Some(Met { at, index }) = proxies.met.recv() => self.programs.fault_began(at, index),
             () = tokio::time::sleep_until(deadline) => {
                 self.programs.tick(self.clock.now().mono, &mut self.orders);
             }
@@ -138,47 +142,55 @@ impl Director {
     }
 
     fn next_fault(&self) -> Option<Instant> {
-        let (at, _) = self.schedule.front()?;
+        let (at, ..) = self.schedule.front()?;
         Some(self.programs.begun()? + *at)
     }
 
-    fn give_faults(&mut self, cluster: &mut impl Cluster) {
+    fn give_faults(&mut self, cluster: &mut impl Cluster, proxies: &Proxies) {
         let now = self.clock.now().mono;
         while self.next_fault().is_some_and(|due| due <= now) {
-            if let Some((_, Step { index, node, action })) = self.schedule.pop_front() {
-                self.programs.fault_began(now, index);
-                cluster.act(node, action);
+            match self.schedule.pop_front() {
+                Some((_, index, Step::Act { node, action })) => {
+                    self.programs.fault_began(now, index);
+                    cluster.act(node, action);
+                }
+                Some((_, index, Step::Count)) => proxies.arm(index),
+                None => return,
             }
         }
     }
 }
 
 /// What a fault asks of a place, each so long after it began.
-fn steps_of(fault: &Fault, timing: Timing) -> Vec<(Duration, i32, Action)> {
+fn steps_of(fault: &Fault, timing: Timing) -> Vec<(Duration, Step)> {
+    let act = |node: &i32, action| Step::Act { node: *node, action };
     match fault {
         Fault::Kill { node, dying, restart, .. } => {
             let mut steps = Vec::new();
             if *dying > Duration::ZERO {
-                steps.push((Duration::ZERO, *node, Action::Stop));
+                steps.push((Duration::ZERO, act(node, Action::Stop)));
             }
-            steps.push((*dying, *node, Action::Kill));
+            steps.push((*dying, act(node, Action::Kill)));
             if let Some(restart) = restart {
                 let boot = if timing.boot_is_ours { restart.boot } else { Duration::ZERO };
-                steps.push((restart.after + boot, *node, Action::Start));
+                steps.push((restart.after + boot, act(node, Action::Start)));
             }
             steps
         }
         Fault::Pause { node, lasts, .. } => {
-            vec![(Duration::ZERO, *node, Action::Stop), (*lasts, *node, Action::Continue)]
+            vec![(Duration::ZERO, act(node, Action::Stop)), (*lasts, act(node, Action::Continue))]
         }
-        Fault::Frame(_) => Vec::new(),
+        Fault::Frame(_) => vec![(Duration::ZERO, Step::Count)],
     }
 }
 
 /// What the experiment's faults ask for, each once.
 pub fn actions_of<'a>(faults: impl Iterator<Item = &'a Fault>, timing: Timing) -> Vec<Action> {
-    let mut actions: Vec<Action> =
-        faults.flat_map(|fault| steps_of(fault, timing)).map(|(_, _, action)| action).collect();
+    let acted = |(_, step)| match step {
+        Step::Act { action, .. } => Some(action),
+        Step::Count => None,
+    };
+    let mut actions: Vec<Action> = faults.flat_map(|fault| steps_of(fault, timing)).filter_map(acted).collect();
     actions.sort();
     actions.dedup();
     actions

@@ -138,6 +138,10 @@ impl Cluster for Foreign {
         self.bootstrap.clone()
     }
 
+    fn addresses(&self) -> BTreeMap<i32, Address> {
+        self.addresses.clone()
+    }
+
     fn act(&mut self, node: i32, action: Action) {
         let Some(command) = self.hooks.command(action, node) else {
             return;

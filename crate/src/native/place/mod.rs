@@ -2,20 +2,22 @@
 //!
 //! In: an [`Experiment`]. Out: what its programs measured. Both places share the `director`, which drives the programs
 //! and the clients and gives the faults at their instants; they differ in what a fault is done with: signals
-//! (`processes`) or the user's commands (`hooks`).
+//! (`processes`) or the user's commands (`hooks`). What befalls single frames is done by a `proxy` between them.
 
 mod clients;
 mod director;
 mod hooks;
 mod probe;
 mod processes;
+mod proxy;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::experiment::{Experiment, Measures, Programs};
 use crate::native::shell::Clock;
-use crate::node::{Duration, Instant};
+use crate::node::{Address, Duration, Instant};
 
 pub use hooks::{BadHook, Hooks};
 
@@ -98,6 +100,8 @@ struct NodeEvent {
 
 /// What carries out the faults.
 trait Cluster {
+    /// Where the brokers are, by node id.
+    fn addresses(&self) -> BTreeMap<i32, Address>;
     /// `bootstrap.servers` of the experiment's clients.
     fn bootstrap_servers(&self) -> String;
     /// Begins; what comes of it is told as [`NodeEvent`]s. Never blocks.
@@ -119,7 +123,7 @@ pub fn real(
         let (mut cluster, mut events) = processes::Processes::start(&experiment, clock, steplog)?;
         let ran = async {
             cluster.wait_until_all_serve(&mut events).await?;
-            director::Director::new(programs, seed, clock, processes::timing())?
+            director::Director::new(programs, seed, clock, processes::timing())
                 .run(&mut cluster, &mut events, until)
                 .await
         };
@@ -143,7 +147,7 @@ pub fn bootstrap(
         let clock = Clock::starting_now();
         let ran = async {
             let (mut cluster, mut events) = hooks::Foreign::meet(&experiment, clock, address, hooks, &suffix).await?;
-            director::Director::new(programs, seed, clock, hooks::timing())?.run(&mut cluster, &mut events, until).await
+            director::Director::new(programs, seed, clock, hooks::timing()).run(&mut cluster, &mut events, until).await
         };
         director::unless_interrupted(ran).await
     })

@@ -165,6 +165,11 @@ impl Cluster for Processes {
         brokers.map(|Address { host, port }| format!("{host}:{port}")).collect::<Vec<_>>().join(",")
     }
 
+    fn addresses(&self) -> BTreeMap<i32, Address> {
+        let brokers = self.nodes.iter().filter_map(|(node, process)| Some((*node, process.broker.clone()?)));
+        brokers.collect()
+    }
+
     fn act(&mut self, node: i32, action: Action) {
         let Some(process) = self.nodes.get(&node) else {
             return;

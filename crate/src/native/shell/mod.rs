@@ -17,7 +17,7 @@ mod sockets;
 mod tests;
 
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::rc::Rc;
 
@@ -41,11 +41,15 @@ pub type FlushJob = Box<dyn FnOnce() -> Result<(), DiskError> + Send>;
 /// Finds what has to be synced for an [`EffectKind::Flush`]: the file is the node's. Asked on the node's thread.
 pub type Flusher<N> = Box<dyn Fn(&N, FileId) -> FlushJob>;
 
+/// Where to connect instead, for addresses between which and the node somebody stands; nowhere else for all others.
+pub type Routes = BTreeMap<Address, Address>;
+
 /// What a shell is made of.
 pub struct Parts<N> {
     pub node: N,
     pub flusher: Flusher<N>,
     pub clock: Clock,
+    pub routes: Routes,
     /// Hears what the node says; called on the node's thread, so it must be quick.
     pub report: Box<dyn FnMut(Report)>,
 }
@@ -88,6 +92,7 @@ struct Core<N> {
     node: N,
     flusher: Flusher<N>,
     clock: Clock,
+    routes: Routes,
     report: Box<dyn FnMut(Report)>,
     /// What waits to be fed, in order.
     inputs: VecDeque<Input>,
@@ -107,12 +112,13 @@ struct Core<N> {
 
 /// Runs a shell on the calling thread until it ends.
 pub async fn drive<N: Node + 'static>(parts: Parts<N>, orders: mpsc::UnboundedReceiver<Order>) -> End {
-    let Parts { node, flusher, clock, report } = parts;
+    let Parts { node, flusher, clock, routes, report } = parts;
     let shell = Rc::new(Shell {
         core: RefCell::new(Core {
             node,
             flusher,
             clock,
+            routes,
             report,
             inputs: VecDeque::new(),
             effects: Vec::new(),
@@ -222,7 +228,10 @@ impl<N: Node + 'static> Shell<N> {
     fn carry_out(self: &Rc<Self>, core: &mut Core<N>, at: At, effect: EffectKind) {
         match effect {
             EffectKind::Listen { listener, address } => self.listen(core, listener, address),
-            EffectKind::Connect { token, address } => self.connect(token, address),
+            EffectKind::Connect { token, address } => {
+                let way = core.routes.get(&address).cloned();
+                self.connect(token, way.unwrap_or(address));
+            }
             EffectKind::Send { conn, chunks } => self.send(core, conn, chunks),
             EffectKind::PauseReads(conn) => core.pause_reads(conn, true),
             EffectKind::ResumeReads(conn) => core.pause_reads(conn, false),

@@ -39,6 +39,7 @@ where
         node: Scripted { rule, timeout: None, seen },
         flusher: Box::new(|_, _| Box::new(|| Ok(()))),
         clock: Clock::starting_now(),
+        routes: Routes::default(),
         report: Box::new(|_| {}),
     })
     .unwrap();
