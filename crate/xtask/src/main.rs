@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod book;
+mod claims;
 mod experiments;
 mod wasm;
 
