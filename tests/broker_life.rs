@@ -3,16 +3,17 @@
 mod shell;
 
 use bytes::Bytes;
-use shell::{Shell, config};
+use shell::{Shell, bomb, config};
 use steplog::broker::{ConfigError, ServerConfig};
 use steplog::disk::{Disk, MemoryDisk, read_file};
+use steplog::log::{Log, LogConfig};
 use steplog::node::{Duration, EffectKind, ExitReason, Input, Note, TopicPartition};
 use steplog::record::{BatchBuilder, Batches, ControlRecordType, ProducerIdentity};
 use steplog::wire::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use steplog::wire::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic};
 use steplog::wire::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 use steplog::wire::schema::Message;
-use steplog::wire::{RequestHeader, decode_response, encode_request, record_type};
+use steplog::wire::{ErrorCode, RequestHeader, decode_response, encode_request, record_type};
 
 fn frame<M: Message>(key: i16, version: i16, correlation_id: i32, body: &M) -> Bytes {
     let header = RequestHeader {
@@ -298,7 +299,7 @@ fn every_listed_difference_of_behaviour_is_there_and_no_other() {
         .map(|entry| entry["case"].as_str().expect("a case"))
         .collect();
     type Shown = (&'static str, fn() -> bool);
-    let shown: [Shown; 3] = [
+    let shown: [Shown; 4] = [
         ("a restarted lone node does not wait for its own dead session", || {
             let next = Shell::start_on(config(&[]), Shell::start(config(&[])).kill(), 2);
             next.listening && next.now.0 == 0
@@ -306,6 +307,12 @@ fn every_listed_difference_of_behaviour_is_there_and_no_other() {
         ("an unknown configuration key is refused", || {
             let properties = [("nope".to_string(), "1".to_string())].into();
             matches!(ServerConfig::from_properties(&properties), Err(ConfigError::Unknown { .. }))
+        }),
+        ("packed records may unpack to 64 times max.message.bytes, and at least 128 MiB", || {
+            let mut disk = MemoryDisk::new();
+            let mut log = Log::create(&mut disk, "t-0", LogConfig::default(), 0).expect("a log");
+            let refused = log.append_as_leader(&mut disk, &bomb::batch(1025), 0, 0);
+            refused.is_err_and(|error| error.error_code() == ErrorCode::MESSAGE_TOO_LARGE.0)
         }),
         ("an empty directory is formatted at the start", || {
             Shell::start(config(&[])).server.disk().exists("meta.properties")

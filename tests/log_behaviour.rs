@@ -113,7 +113,8 @@ fn refusals_have_kafkas_codes_and_say_whether_the_log_start_is_told() {
         ("both 1", patched(&patched(&good, 57, &1i32.to_be_bytes()), 23, &0i32.to_be_bytes()), 87, true),
         ("control", patched(&good, 21, &0x20i16.to_be_bytes()), 87, true),
         ("sequence -1", idempotent(0, -1, 1), 87, true),
-        ("gzip", patched(&good, 21, &1i16.to_be_bytes()), 76, false),
+        ("not gzip", patched(&good, 21, &1i16.to_be_bytes()), -1, true),
+        ("no such codec", patched(&good, 21, &7i16.to_be_bytes()), -1, true),
     ];
     for (name, batch, code, tells) in cases {
         let error = append(&mut log, &mut disk, &batch).unwrap_err();

@@ -27,6 +27,11 @@ pub mod view;
 pub mod web;
 pub mod wire;
 
+// What packs and unpacks: natively a crate that is linked, in the page a wasm of its own.
+#[cfg(not(target_arch = "wasm32"))]
+pub use steplog_codecs as codecs;
+#[cfg(target_arch = "wasm32")]
+pub use web::codecs;
 // What the page has in few bytes, and a broker in a way that stays fast when there is much of it.
 #[cfg(not(target_arch = "wasm32"))]
 pub use crc32c as checksum;

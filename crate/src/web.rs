@@ -1,7 +1,9 @@
-//! The only file that knows wasm-bindgen: the engine of `www/src/engine.ts`, over [`crate::view`].
+//! The only module that knows wasm-bindgen: the engine of `www/src/engine.ts`, over [`crate::view`].
 //!
 //! What is drawn each frame goes out as one array of numbers, in the layout that `engine.ts` documents; control calls and
 //! details go out as plain objects.
+
+pub mod codecs;
 
 use js_sys::{Float64Array, Uint8Array};
 use serde::Serialize;
@@ -109,6 +111,12 @@ impl Lab {
     pub fn hash(&self) -> String {
         hex(self.viewer.lab().world().trace_hash().value())
     }
+}
+
+/// Whether the codecs have to be there before this experiment is run.
+#[wasm_bindgen]
+pub fn names_codec(experiment: &[u8]) -> Result<bool, JsError> {
+    Ok(Experiment::from_bytes(experiment).map_err(failed)?.names_codec())
 }
 
 fn hex(hash: u64) -> String {

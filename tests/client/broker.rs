@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 use steplog::disk::Slice;
 use steplog::node::TopicPartition;
-use steplog::record::Batch;
+use steplog::record::{Batch, CompressionType};
 use steplog::wire::messages::api_versions::{ApiVersion, ApiVersionsResponse};
 use steplog::wire::messages::fetch::{FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData};
 use steplog::wire::messages::init_producer_id::InitProducerIdResponse;
@@ -35,6 +35,8 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sent {
     pub at_ms: i64,
+    pub size: u64,
+    pub compression: CompressionType,
     pub partition: i32,
     pub values: Vec<String>,
     pub producer_id: i64,
@@ -172,12 +174,14 @@ impl Broker {
                 let Some(Slice::Bytes(bytes)) = data.records else { panic!("records") };
                 let batch = Batch::new(bytes).expect("one batch");
                 assert!(batch.is_crc_valid());
+                let unpacked = batch.unpacked_records(1 << 24).expect("records");
                 let values = batch
-                    .records()
-                    .expect("records")
+                    .records_in(&unpacked)
                     .map(|r| String::from_utf8_lossy(r.expect("a record").value.unwrap_or_default()).into_owned());
                 self.sent.push(Sent {
                     at_ms: now_ms,
+                    size: batch.size_in_bytes(),
+                    compression: batch.compression_type(),
                     partition: data.index,
                     values: values.collect(),
                     producer_id: batch.producer_id(),

@@ -3,6 +3,7 @@
 
 #![allow(dead_code)]
 
+pub mod bomb;
 pub mod recorded;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

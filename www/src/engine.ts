@@ -1,4 +1,4 @@
-// The engine: owns the wasm and is the only module that imports it.
+// The engine: owns the two wasms and is the only module that imports them.
 // In: an experiment's compiled bytes and a seed. Out: a `Lab` that stands at one position of one run and answers what is there.
 //
 // All instants are integer microseconds since t = 0 (the end of warm-up); warm-up instants are negative. A position is an instant
@@ -8,8 +8,9 @@
 // What is drawn each frame comes as one Float64Array (see `decodeView`); control calls and details come as plain objects.
 // The Rust side is crate/src/web.rs over crate/src/view/.
 
-import init, { Lab as WasmLab } from "../pkg/steplog.js";
+import init, { Lab as WasmLab, names_codec, set_codecs } from "../pkg/steplog.js";
 import wasmUrl from "../pkg/steplog_bg.wasm?url";
+import codecsUrl from "../pkg/codecs_bg.wasm?url";
 
 /** Text in every language of the book. */
 export interface Localized {
@@ -394,11 +395,20 @@ export class Lab {
 }
 
 let ready: Promise<unknown> | undefined;
+let codecs: Promise<void> | undefined;
+
+/** The second wasm: only what names a codec waits for it, and no world calls it before it is there. */
+async function loadCodecs(): Promise<void> {
+  const { default: initCodecs, compress, decompress } = await import("../pkg/codecs.js");
+  await initCodecs({ module_or_path: codecsUrl });
+  set_codecs(compress, decompress);
+}
 
 /** Loads the wasm once per page. Rejects with a sentence for the reader if the bytes are not an experiment of this version. */
 export async function loadLab(experiment: Uint8Array, seed?: bigint): Promise<Lab> {
   ready ??= init({ module_or_path: wasmUrl });
   await ready;
+  if (names_codec(experiment)) await (codecs ??= loadCodecs());
   return new Lab(new WasmLab(experiment, seed));
 }
 

@@ -231,6 +231,7 @@ impl Broker {
             },
             message_timestamp_before_max_ms: topic.timestamp_before_max_ms,
             message_timestamp_after_max_ms: topic.timestamp_after_max_ms,
+            compression: topic.compression,
             compact: topic.compact,
             producer_id_expiration_ms: expiration.unwrap_or(LogConfig::default().producer_id_expiration_ms),
         }

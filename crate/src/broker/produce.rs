@@ -9,7 +9,7 @@ use crate::controller::TopicImage;
 use crate::log::{AppendError, Appended};
 use crate::node::{Duration, EventId, Instant, Note, TopicPartition};
 use crate::ordered::BTreeMap;
-use crate::record::{Batch, BatchError, Batches, Compression};
+use crate::record::{Batch, BatchError, Batches, Codec, CompressionType};
 use crate::wire::messages::produce::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, ProduceRequest,
     ProduceResponse, TopicProduceResponse,
@@ -431,7 +431,7 @@ fn the_one_batch(records: &Option<Records>, version: i16) -> Result<Batch<Bytes>
     let bytes = records.as_ref().ok_or_else(invalid)?.to_bytes().map_err(|_| invalid())?;
     let mut batches = Batches::new(bytes);
     let batch = batches.next().ok_or_else(invalid)?.map_err(unreadable)?;
-    if version < FIRST_WITH_ZSTD && batch.compression() == Compression::Zstd {
+    if version < FIRST_WITH_ZSTD && batch.compression_type() == CompressionType::Packed(Codec::Zstd) {
         return Err(Refusal::of(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE));
     }
     match batches.next() {

@@ -10,6 +10,7 @@ use super::expression::{Expr, Value};
 use super::program::Program;
 use crate::node::{Duration, Instant};
 use crate::ordered::BTreeMap;
+use crate::record::Codec;
 use crate::sim::FrameAction;
 
 /// A text in both of the book's languages.
@@ -41,6 +42,18 @@ pub struct Experiment {
     pub facts: Vec<Fact>,
     pub places: Vec<Place>,
     pub left_out: Vec<LeftOut>,
+}
+
+impl Experiment {
+    /// Whether records may be packed in it: whether a value of a configuration or a line of a program names a codec.
+    pub fn names_codec(&self) -> bool {
+        let nodes = self.cluster.nodes.iter().map(|node| &node.config);
+        let topics = self.topics.iter().map(|topic| &topic.config);
+        let clients = self.clients.iter().map(|client| &client.config);
+        let values = nodes.chain(topics).chain(clients).flat_map(BTreeMap::values);
+        let lines = self.programs.iter().flat_map(|program| &program.lines);
+        values.chain(lines).any(|text| Codec::ALL.iter().any(|codec| text.contains(codec.name())))
+    }
 }
 
 /// What the page shows first and what a *moment* is: the rest is folded until asked for.

@@ -1,12 +1,14 @@
-//! Appending: the checks of UnifiedLog and LogValidator in their order, offsets, timestamps, producers.
+//! Appending: the checks of UnifiedLog and LogValidator in their order, offsets, timestamps, producers. The checks of
+//! single records are in `validate`.
 
 use bytes::Bytes;
 
 use super::partition_log::Log;
 use super::producers::Origin;
 use super::segment::BatchSummary;
+use super::validate::Validated;
 use crate::disk::{Disk, DiskError};
-use crate::record::{Batch, Compression, NO_TIMESTAMP, Record, RecordError, TimestampType};
+use crate::record::{Batch, CompressionType, NO_TIMESTAMP, RecordError, TimestampType};
 
 /// What an append did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +76,25 @@ pub enum AppendError {
         topic_partition: String,
         error: RecordError,
     },
-    UnsupportedCompression {
-        codec: Compression,
+    /// The records are packed in a codec that does not exist, or not in the one that is named.
+    Undecodable {
+        topic_partition: String,
+        error: RecordError,
+    },
+    /// The records would unpack to more than `max` bytes.
+    UnpackedTooLarge {
+        topic_partition: String,
+        max: u64,
+    },
+    /// The offsets of packed records do not count up from 0.
+    InnerOffsets {
+        topic_partition: String,
+    },
+    /// Larger than `max.message.bytes` once it is packed as the topic wants it.
+    RebuiltTooLarge {
+        topic_partition: String,
+        size: u64,
+        max: u64,
     },
     /// One or more records may not be here (step 14).
     InvalidRecords {
@@ -117,15 +136,18 @@ impl AppendError {
     /// Kafka's error code.
     pub fn error_code(&self) -> i16 {
         match self {
+            // Exceptions that Kafka does not expect here.
+            AppendError::Undecodable { .. } | AppendError::InnerOffsets { .. } => -1,
             AppendError::CorruptRecord { .. } => 2,
-            AppendError::RecordTooLarge { .. } => 10,
+            AppendError::RecordTooLarge { .. }
+            | AppendError::RebuiltTooLarge { .. }
+            | AppendError::UnpackedTooLarge { .. } => 10,
             AppendError::RecordBatchTooLarge { .. } => 18,
             AppendError::InvalidRecords { timestamp: true, .. } => 32,
             AppendError::OutOfOrderSequence { .. } => 45,
             AppendError::InvalidProducerEpoch { .. } => 47,
             AppendError::InvalidTxnState { .. } => 48,
             AppendError::Storage(_) => 56,
-            AppendError::UnsupportedCompression { .. } => 76,
             AppendError::BaseOffset { .. }
             | AppendError::OffsetRange { .. }
             | AppendError::RecordCount { .. }
@@ -156,7 +178,8 @@ impl AppendError {
             AppendError::RecordTooLarge { .. }
                 | AppendError::CorruptRecord { .. }
                 | AppendError::RecordBatchTooLarge { .. }
-                | AppendError::UnsupportedCompression { .. }
+                | AppendError::RebuiltTooLarge { .. }
+                | AppendError::UnpackedTooLarge { .. }
                 | AppendError::Storage(_)
         )
     }
@@ -197,12 +220,21 @@ impl std::fmt::Display for AppendError {
                 "Invalid sequence number {sequence} in record batch with producerId {producer_id} in topic partition \
                  {topic_partition}"
             ),
-            AppendError::MalformedRecords { topic_partition, error } => {
+            AppendError::MalformedRecords { topic_partition, error }
+            | AppendError::Undecodable { topic_partition, error } => {
                 write!(f, "{error} in topic partition {topic_partition}")
             }
-            AppendError::UnsupportedCompression { codec } => {
-                write!(f, "records compressed with {codec:?} are not served")
+            AppendError::UnpackedTooLarge { topic_partition, max } => {
+                write!(f, "Records of more than {max} bytes, compressed, in the append to {topic_partition}")
             }
+            AppendError::InnerOffsets { topic_partition } => {
+                write!(f, "Offsets of compressed records do not count up from 0 in topic partition {topic_partition}")
+            }
+            AppendError::RebuiltTooLarge { topic_partition, size, max } => write!(
+                f,
+                "Message batch size is {size} bytes in append topartition {topic_partition} which exceeds the maximum \
+                 configured size of {max}."
+            ),
             AppendError::InvalidRecords { timestamp: true, .. } => {
                 f.write_str("One or more records have been rejected due to invalid timestamp")
             }
@@ -270,7 +302,7 @@ impl From<DiskError> for AppendError {
 
 impl Log {
     /// Appends a client's batch: checks it, gives it offsets and this leader's epoch, and writes it with the records
-    /// as they came. A batch that a retry sends again is answered, not appended.
+    /// as they came, unless the topic wants them packed otherwise. A batch that a retry sends again is answered, not appended.
     pub fn append_as_leader(
         &mut self,
         disk: &mut dyn Disk,
@@ -279,7 +311,8 @@ impl Log {
         now_ms: i64,
     ) -> Result<Appended, AppendError> {
         self.check_batch(batch)?;
-        let create_time = self.check_records(batch, now_ms)?;
+        let Validated { max_timestamp: create_time, rebuilt } = self.validate(batch, now_ms)?;
+        let batch = rebuilt.as_ref().unwrap_or(batch);
         let timestamp_type = self.config.message_timestamp_type;
         let max_timestamp = if timestamp_type == TimestampType::LogAppendTime { now_ms } else { create_time };
         let first_offset = self.log_end_offset;
@@ -372,6 +405,10 @@ impl Log {
         if !batch.is_crc_valid() {
             return Err(self.corrupt(batch));
         }
+        if let CompressionType::Unknown(id) = batch.compression_type() {
+            let error = RecordError::UnknownCodec { id };
+            return Err(AppendError::Undecodable { topic_partition: topic_partition(), error });
+        }
         let (last_offset, count) = (batch.last_offset(), batch.record_count());
         if last_offset < 0 {
             return Err(AppendError::OffsetRange { topic_partition: topic_partition(), last_offset });
@@ -390,64 +427,6 @@ impl Log {
             return Err(AppendError::Sequence { topic_partition: topic_partition(), producer_id, sequence });
         }
         Ok(())
-    }
-
-    /// Step 14: record by record. Gives the largest timestamp.
-    fn check_records(&self, batch: &Batch<Bytes>, now_ms: i64) -> Result<i64, AppendError> {
-        let malformed = |error| match error {
-            RecordError::Compressed { codec } => AppendError::UnsupportedCompression { codec },
-            error => AppendError::MalformedRecords { topic_partition: self.directory.clone(), error },
-        };
-        let mut max_timestamp = NO_TIMESTAMP;
-        let mut invalid = Vec::new();
-        let mut timestamp = false;
-        for (batch_index, record) in batch.records().map_err(malformed)?.enumerate() {
-            let record = record.map_err(malformed)?;
-            max_timestamp = max_timestamp.max(record.timestamp);
-            let (message, of_timestamp) = if self.config.compact && record.key.is_none() {
-                let text = "Compacted topic cannot accept message without key in topic partition";
-                (format!("{text} {}", self.directory), false)
-            } else if let Some(message) = self.check_timestamp(batch, &record, now_ms) {
-                (message, true)
-            } else {
-                continue;
-            };
-            timestamp |= of_timestamp;
-            invalid.push(InvalidRecord { batch_index: batch_index as i32, message });
-        }
-        if invalid.is_empty() {
-            Ok(max_timestamp)
-        } else {
-            Err(AppendError::InvalidRecords { records: invalid, timestamp })
-        }
-    }
-
-    /// Measured: a batch that claims LogAppendTime passes on a CreateTime topic if its records have timestamps.
-    fn check_timestamp(&self, batch: &Batch<Bytes>, record: &Record<'_>, now_ms: i64) -> Option<String> {
-        let timestamp = record.timestamp;
-        let (before, after) = (self.config.message_timestamp_before_max_ms, self.config.message_timestamp_after_max_ms);
-        if self.config.message_timestamp_type == TimestampType::CreateTime && timestamp != NO_TIMESTAMP {
-            let age = now_ms.wrapping_sub(timestamp);
-            (age > before || age.wrapping_neg() > after).then(|| {
-                format!(
-                    "Timestamp {timestamp} of message with offset {} is out of range. The timestamp should be within \
-                     [{}, {}]",
-                    record.offset,
-                    now_ms.wrapping_sub(before),
-                    now_ms.wrapping_add(after)
-                )
-            })
-        } else if batch.timestamp_type() == TimestampType::LogAppendTime {
-            Some(format!(
-                "Invalid timestamp type in message DefaultRecord(offset={}, timestamp={timestamp}, key={} bytes, \
-                 value={} bytes). Producer should not set timestamp type to LogAppendTime.",
-                record.offset,
-                record.key.map_or(0, <[u8]>::len),
-                record.value.map_or(0, <[u8]>::len)
-            ))
-        } else {
-            None
-        }
     }
 
     fn corrupt(&self, batch: &Batch<Bytes>) -> AppendError {

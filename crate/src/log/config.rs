@@ -1,6 +1,6 @@
 //! The settings of one log: a topic's config with the broker's defaults below it.
 
-use crate::record::TimestampType;
+use crate::record::{Compression, TimestampType};
 
 /// Kafka's LogConfig, as far as it is obeyed. Defaults are Kafka 4.3's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct LogConfig {
     pub message_timestamp_before_max_ms: i64,
     /// `message.timestamp.after.max.ms`
     pub message_timestamp_after_max_ms: i64,
+    /// `compression.type` with its level; `None` keeps what producers sent.
+    pub compression: Option<Compression>,
     /// Whether `cleanup.policy` names `compact`: records then need a key.
     pub compact: bool,
     /// `producer.id.expiration.ms`
@@ -38,6 +40,7 @@ impl Default for LogConfig {
             message_timestamp_type: TimestampType::CreateTime,
             message_timestamp_before_max_ms: i64::MAX,
             message_timestamp_after_max_ms: 3_600_000,
+            compression: None,
             compact: false,
             producer_id_expiration_ms: 86_400_000,
         }

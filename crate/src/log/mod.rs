@@ -19,6 +19,7 @@ mod recovery;
 mod scan;
 mod segment;
 mod snapshot;
+mod validate;
 
 pub use append::{AppendError, Appended, InvalidRecord};
 pub use checkpoint::{CheckpointError, read_offset_checkpoint, write_offset_checkpoint};

@@ -160,7 +160,10 @@ fn first_record(
         let batch = scan.whole(disk, &found)?;
         let base_offset = batch.base_offset();
         let leader_epoch = batch.partition_leader_epoch();
-        for record in batch.records().map_err(|error| ReadError::Records { base_offset, error })? {
+        // Our own log's: this leader has unpacked it before.
+        let unpacked = batch.unpacked_records(i32::MAX as usize);
+        let unpacked = unpacked.map_err(|error| ReadError::Records { base_offset, error })?;
+        for record in batch.records_in(&unpacked) {
             let record = record.map_err(|error| ReadError::Records { base_offset, error })?;
             if wanted(record.timestamp, record.offset) {
                 let (timestamp, offset) = (record.timestamp, record.offset);

@@ -1,7 +1,10 @@
 //! One batch as a checked view over its bytes: constructing it checks the length, after that no accessor can fail.
 //! Layout: org.apache.kafka.common.record.DefaultRecordBatch.
 
+use std::borrow::Cow;
+
 use super::batches::BatchError;
+use super::compression::{Compression, CompressionType, unpack};
 use super::records::{RecordError, Records};
 
 /// Base offset and batch length: what stands before the bytes that `batchLength` counts (Kafka's `LOG_OVERHEAD`).
@@ -29,30 +32,6 @@ const TIMESTAMP_TYPE_MASK: i16 = 0x08;
 const TRANSACTIONAL_FLAG_MASK: i16 = 0x10;
 const CONTROL_FLAG_MASK: i16 = 0x20;
 const DELETE_HORIZON_FLAG_MASK: i16 = 0x40;
-
-/// How the records of a batch are packed. The three bits leave room for codecs that do not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    None,
-    Gzip,
-    Snappy,
-    Lz4,
-    Zstd,
-    Unknown(u8),
-}
-
-impl Compression {
-    fn of_attributes(attributes: i16) -> Compression {
-        match attributes & COMPRESSION_CODEC_MASK {
-            0 => Compression::None,
-            1 => Compression::Gzip,
-            2 => Compression::Snappy,
-            3 => Compression::Lz4,
-            4 => Compression::Zstd,
-            other => Compression::Unknown(other as u8),
-        }
-    }
-}
 
 /// What a batch's timestamps mean (`message.timestamp.type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,8 +100,8 @@ impl<T: AsRef<[u8]>> Batch<T> {
         i16::from_be_bytes(self.field(ATTRIBUTES_OFFSET))
     }
 
-    pub fn compression(&self) -> Compression {
-        Compression::of_attributes(self.attributes())
+    pub fn compression_type(&self) -> CompressionType {
+        CompressionType::of_bits((self.attributes() & COMPRESSION_CODEC_MASK) as u8)
     }
 
     pub fn timestamp_type(&self) -> TimestampType {
@@ -197,18 +176,30 @@ impl<T: AsRef<[u8]>> Batch<T> {
         crate::checksum::crc32c(self.0.as_ref().get(ATTRIBUTES_OFFSET..).unwrap_or_default()) == self.crc()
     }
 
-    /// The records, one after the other.
+    /// The records of a batch that is not packed, one after the other. Nobody packs control batches and metadata.
     pub fn records(&self) -> Result<Records<'_>, RecordError> {
-        match self.compression() {
-            Compression::None => Ok(Records::new(
-                self.packed_records(),
-                self.record_count(),
-                self.base_offset(),
-                self.base_timestamp(),
-                (self.timestamp_type() == TimestampType::LogAppendTime).then(|| self.max_timestamp()),
-            )),
-            codec => Err(RecordError::Compressed { codec }),
+        match self.compression_type() {
+            CompressionType::None => Ok(self.records_in(self.packed_records())),
+            packed => Err(RecordError::Compressed { compression: packed }),
         }
+    }
+
+    /// The bytes of the records, at most `limit` of them if they are packed; see [`unpacked_bytes_max`].
+    ///
+    /// [`unpacked_bytes_max`]: super::unpacked_bytes_max
+    pub fn unpacked_records(&self, limit: usize) -> Result<Cow<'_, [u8]>, RecordError> {
+        unpack(self.compression_type(), self.packed_records(), limit)
+    }
+
+    /// The records, one after the other, in what [`Batch::unpacked_records`] gave.
+    pub fn records_in<'a>(&self, unpacked: &'a [u8]) -> Records<'a> {
+        Records::new(
+            unpacked,
+            self.record_count(),
+            self.base_offset(),
+            self.base_timestamp(),
+            (self.timestamp_type() == TimestampType::LogAppendTime).then(|| self.max_timestamp()),
+        )
     }
 
     /// What stands after the header, compressed or not.
@@ -277,6 +268,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Batch<T> {
 pub(super) struct Header {
     pub base_offset: i64,
     pub partition_leader_epoch: i32,
+    pub compression: Compression,
     pub transactional: bool,
     pub control: bool,
     pub last_offset_delta: i32,
@@ -290,7 +282,8 @@ impl Header {
     /// Writes the header over the first bytes of `batch`, whose records are complete. At least
     /// [`RECORD_BATCH_OVERHEAD`] bytes.
     pub(super) fn write(&self, batch: &mut [u8]) {
-        let attributes = if self.transactional { TRANSACTIONAL_FLAG_MASK } else { 0 }
+        let attributes = self.compression.bits()
+            | if self.transactional { TRANSACTIONAL_FLAG_MASK } else { 0 }
             | if self.control { CONTROL_FLAG_MASK } else { 0 };
         let length = (batch.len() - LOG_OVERHEAD) as i32;
         put(batch, 0, self.base_offset.to_be_bytes());

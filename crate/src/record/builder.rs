@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::batch::{Header, RECORD_BATCH_OVERHEAD};
+use super::compression::{Compression, CompressionRatio};
 use super::varint::{put_varlong, size_of_varint, size_of_varlong};
 use super::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP};
 
@@ -50,7 +51,7 @@ pub fn one_record_size_upper_bound<'a>(
     RECORD_BATCH_OVERHEAD + MAX_RECORD_OVERHEAD + data_size(key, value, headers)
 }
 
-/// Builds one uncompressed batch. The first record's timestamp is the base of all others.
+/// Builds one batch. Its records are packed when it is closed, all at once. The first record's timestamp is the base of all others.
 #[derive(Debug, Clone)]
 pub struct BatchBuilder {
     /// The header's place, then the records.
@@ -62,6 +63,8 @@ pub struct BatchBuilder {
     partition_leader_epoch: i32,
     transactional: bool,
     control: bool,
+    compression: Compression,
+    estimated_ratio: CompressionRatio,
 }
 
 impl Default for BatchBuilder {
@@ -82,6 +85,8 @@ impl BatchBuilder {
             partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
             transactional: false,
             control: false,
+            compression: Compression::NONE,
+            estimated_ratio: CompressionRatio::ONE,
         }
     }
 
@@ -100,9 +105,24 @@ impl BatchBuilder {
         self
     }
 
-    /// The batch's size so far, header included.
+    /// Packs the records, probably to this part of their size.
+    pub fn compressed(mut self, compression: Compression, estimated_ratio: CompressionRatio) -> BatchBuilder {
+        self.compression = compression;
+        self.estimated_ratio = estimated_ratio;
+        self
+    }
+
+    /// The batch's size so far, header included; an estimate if the records will be packed (`estimatedSizeInBytes`).
     pub fn size_in_bytes(&self) -> usize {
-        self.bytes.len()
+        match self.compression.codec {
+            None => self.bytes.len(),
+            Some(_) => RECORD_BATCH_OVERHEAD + self.estimated_ratio.estimate(self.unpacked_size()),
+        }
+    }
+
+    /// The size of the records so far, before they are packed.
+    pub fn unpacked_size(&self) -> usize {
+        self.bytes.len() - RECORD_BATCH_OVERHEAD
     }
 
     pub fn record_count(&self) -> i32 {
@@ -173,11 +193,19 @@ impl BatchBuilder {
         self.record_count += 1;
     }
 
-    /// Closes the batch for this producer: header and CRC are written, no byte is copied.
+    /// Closes the batch for this producer: header and CRC are written, no byte is copied unless it is packed.
     pub fn build(mut self, producer: ProducerIdentity) -> Bytes {
+        if self.compression.codec.is_some() {
+            let packed = self.compression.pack(self.bytes.get(RECORD_BATCH_OVERHEAD..).unwrap_or_default());
+            let mut bytes = Vec::with_capacity(RECORD_BATCH_OVERHEAD + packed.len());
+            bytes.resize(RECORD_BATCH_OVERHEAD, 0);
+            bytes.extend_from_slice(&packed);
+            self.bytes = bytes;
+        }
         let header = Header {
             base_offset: self.base_offset,
             partition_leader_epoch: self.partition_leader_epoch,
+            compression: self.compression,
             transactional: self.transactional,
             control: self.control,
             last_offset_delta: self.record_count - 1,

@@ -1,13 +1,17 @@
 //! The records inside a batch (org.apache.kafka.common.record.DefaultRecord).
 
-use super::batch::Compression;
+use super::compression::{Codec, CompressionType, Refused};
 use super::varint::{read_varint, read_varlong};
 
 /// Why the bytes after a batch's header are not its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordError {
-    /// The records are packed in a codec that is not served.
-    Compressed { codec: Compression },
+    /// The records are packed where nobody packs them.
+    Compressed { compression: CompressionType },
+    /// No codec has this number.
+    UnknownCodec { id: u8 },
+    /// The records cannot be unpacked.
+    Packed { codec: Codec, refused: Refused },
     /// The batch's count is negative.
     Count { count: i32 },
     /// Record `index` ends before its field does, or announces a length that does not fit.
@@ -21,8 +25,18 @@ pub enum RecordError {
 impl std::fmt::Display for RecordError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            RecordError::Compressed { codec } => {
-                write!(f, "records are compressed with {codec:?}, which is not served")
+            RecordError::Compressed { compression } => {
+                write!(f, "records are compressed ({}), which they never are here", compression.name())
+            }
+            RecordError::UnknownCodec { id } => write!(f, "Unknown compression type id: {id}"),
+            RecordError::Packed { codec, refused } => {
+                f.write_str("Failed to decompress record stream: ")?;
+                f.write_str(codec.name())?;
+                f.write_str(match refused {
+                    Refused::Corrupt => " cannot read it",
+                    Refused::Truncated => " found no end",
+                    Refused::TooLarge => " would make more of it than is allowed",
+                })
             }
             RecordError::Count { count } => write!(f, "the batch announces {count} records"),
             RecordError::Cut { index, field } => write!(f, "record {index}: its {field} does not fit"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::record::{Batch, Compression, TimestampType};
+use crate::record::{Batch, TimestampType};
 
 const BYTES_PER_ROW: usize = 16;
 
@@ -37,14 +37,7 @@ fn dump_log_line(batch: &Batch<&[u8]>, position: u64) -> String {
         TimestampType::CreateTime => "CreateTime",
         TimestampType::LogAppendTime => "LogAppendTime",
     };
-    let codec = match batch.compression() {
-        Compression::None => "none",
-        Compression::Gzip => "gzip",
-        Compression::Snappy => "snappy",
-        Compression::Lz4 => "lz4",
-        Compression::Zstd => "zstd",
-        Compression::Unknown(_) => "unknown",
-    };
+    let codec = batch.compression_type().name();
     format!(
         "baseOffset: {} lastOffset: {} count: {} baseSequence: {} lastSequence: {} producerId: {} producerEpoch: {} \
          partitionLeaderEpoch: {} isTransactional: {} isControl: {} deleteHorizonMs: {delete_horizon} \

@@ -1,6 +1,6 @@
 //! How many bytes each field of a batch's records takes. In: a batch. Out: sums over its records, field by field.
 
-use crate::record::{Batch, Compression, RecordError, read_varint, read_varlong};
+use crate::record::{Batch, CompressionType, RecordError, read_varint, read_varlong};
 
 /// The fields of a record in their order; the last four once for each of its headers.
 pub const RECORD_FIELDS: [&str; 13] = [
@@ -59,7 +59,7 @@ pub struct BatchSizes {
     pub base_offset: i64,
     pub last_offset: i64,
     pub record_count: i32,
-    pub compression: Compression,
+    pub compression: CompressionType,
     /// The whole batch, as it is stored.
     pub bytes: u64,
     /// The records as they are stored, packed if a codec packed them.
@@ -71,19 +71,21 @@ pub struct BatchSizes {
 impl BatchSizes {
     /// Reads the whole batch; an error names the record that cannot be read.
     pub fn of<T: AsRef<[u8]>>(batch: &Batch<T>) -> Result<BatchSizes, RecordError> {
-        for record in batch.records()? {
+        // A record's lengths have 31 bits; more than they can count is no batch.
+        let unpacked = batch.unpacked_records(i32::MAX as usize)?;
+        for record in batch.records_in(&unpacked) {
             record?;
         }
         let mut sizes = BatchSizes {
             base_offset: batch.base_offset(),
             last_offset: batch.last_offset(),
             record_count: batch.record_count(),
-            compression: batch.compression(),
+            compression: batch.compression_type(),
             bytes: batch.size_in_bytes(),
             packed: batch.packed_records().len() as u64,
             fields: [FieldSize::default(); RECORD_FIELDS.len()],
         };
-        let mut rest = batch.packed_records();
+        let mut rest = unpacked.as_ref();
         // All records were read above, so none ends this early.
         while let Some(after) = (Reader { rest, fields: &mut sizes.fields }).record() {
             rest = after;

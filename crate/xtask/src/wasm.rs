@@ -1,4 +1,4 @@
-//! Builds the page's wasm: rustc with the small profile, wasm-bindgen as a library, wasm-opt from npm's binaryen.
+//! Builds the page's two wasms: rustc with the small profile, wasm-bindgen as a library, wasm-opt from npm's binaryen.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,44 +23,69 @@ const PANICS: &[&str] = &[
     "capacity_overflow",
 ];
 
-pub fn build(root: &Path) -> Result {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    run(Command::new(cargo)
-        .current_dir(root)
-        .args(["rustc", "--lib", "--crate-type=cdylib", "--profile=web", "--target=wasm32-unknown-unknown"])
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", without_machine_paths(root)))?;
-    let target = std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root.join("target"), Into::into);
-    let built = target.join("wasm32-unknown-unknown/web/steplog.wasm");
-    let (staging, out) = (target.join("page-wasm"), root.join("www/pkg"));
-    let made = out.join("steplog_bg.wasm");
-    if is_newer(&made, &built) && is_newer(&made, &std::env::current_exe()?) {
-        return Ok(());
-    }
-    Bindgen::new()
-        .input_module("steplog", without_panic_texts(&built)?)
-        .web(true)?
-        .typescript(true)
-        .remove_producers_section(true)
-        .out_name("steplog")
-        .generate(&staging)?;
+/// A wasm of the page.
+struct Page {
+    package: &'static str,
+    features: &'static str,
+    /// What rustc calls it.
+    built: &'static str,
+    /// What the page calls it.
+    name: &'static str,
+}
 
-    run(Command::new(root.join("node_modules/.bin/wasm-opt"))
-        // Like stands beside like by name, which compresses better; the names themselves go. Zeros compress better
-        // than the ends of a thousand segments between which they were left out.
-        .args(["-Oz", "--converge", "--skip-pass=memory-packing", "--reorder-functions-by-name"])
-        // What rustc's default target uses, and every browser since 2022 has.
-        .args(["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext"])
-        .args(["--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue"])
-        .arg(staging.join("steplog_bg.wasm"))
-        .arg("-o")
-        .arg(staging.join("small.wasm")))?;
-    std::fs::create_dir_all(&out)?;
-    for file in ["steplog.js", "steplog.d.ts", "steplog_bg.wasm.d.ts"] {
-        std::fs::copy(staging.join(file), out.join(file))?;
+/// The engine, and what packs and unpacks records, which most experiments never load.
+const PAGES: [Page; 2] = [
+    Page { package: "steplog", features: "", built: "steplog.wasm", name: "steplog" },
+    Page { package: "steplog-codecs", features: "web", built: "steplog_codecs.wasm", name: "codecs" },
+];
+
+pub fn build(root: &Path) -> Result {
+    PAGES.iter().try_for_each(|page| page.build(root))
+}
+
+impl Page {
+    fn build(&self, root: &Path) -> Result {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        run(Command::new(cargo)
+            .current_dir(root)
+            .args(["rustc", "--package", self.package, "--features", self.features, "--lib", "--crate-type=cdylib"])
+            .args(["--profile=web", "--target=wasm32-unknown-unknown"])
+            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", without_machine_paths(root)))?;
+        let target = std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root.join("target"), Into::into);
+        let built = target.join("wasm32-unknown-unknown/web").join(self.built);
+        let (staging, out) = (target.join("page-wasm"), root.join("www/pkg"));
+        let file = |extension: &str| format!("{}{extension}", self.name);
+        let made = out.join(file("_bg.wasm"));
+        if is_newer(&made, &built) && is_newer(&made, &std::env::current_exe()?) {
+            return Ok(());
+        }
+        Bindgen::new()
+            .input_module(self.name, without_panic_texts(&built)?)
+            .web(true)?
+            .typescript(true)
+            .remove_producers_section(true)
+            .out_name(self.name)
+            .generate(&staging)?;
+
+        let small = staging.join(file("_small.wasm"));
+        run(Command::new(root.join("node_modules/.bin/wasm-opt"))
+            // Like stands beside like by name, which compresses better; the names themselves go. Zeros compress better
+            // than the ends of a thousand segments between which they were left out.
+            .args(["-Oz", "--converge", "--skip-pass=memory-packing", "--reorder-functions-by-name"])
+            // What rustc's default target uses, and every browser since 2022 has.
+            .args(["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext"])
+            .args(["--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue"])
+            .arg(staging.join(file("_bg.wasm")))
+            .arg("-o")
+            .arg(&small))?;
+        std::fs::create_dir_all(&out)?;
+        for file in [file(".js"), file(".d.ts"), file("_bg.wasm.d.ts")] {
+            std::fs::copy(staging.join(&file), out.join(&file))?;
+        }
+        // Last, so that what stands there is whole if it is newer than what it was made of.
+        std::fs::copy(small, made)?;
+        Ok(())
     }
-    // Last, so that what stands there is whole if it is newer than what it was made of.
-    std::fs::copy(staging.join("small.wasm"), made)?;
-    Ok(())
 }
 
 /// Whether `made` exists and was written after `from`. If in doubt it was not.

@@ -5,6 +5,7 @@ use super::topic_keys::TOPIC_KEYS;
 use super::value::{self, ConfigError};
 use super::{ConfigError as Error, ServerConfig};
 use crate::ordered::BTreeMap;
+use crate::record::Compression;
 
 /// Where an effective value comes from, by the numbers of `ConfigEntry.ConfigSource` on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +127,10 @@ impl TopicConfigs<'_> {
             timestamp_after_max_ms: self.number("message.timestamp.after.max.ms"),
             min_insync_replicas: self.int("min.insync.replicas"),
             unclean_leader_election: self.text("unclean.leader.election.enable").eq_ignore_ascii_case("true"),
+            compression: match self.text("compression.type").as_str() {
+                "uncompressed" => Some(Compression::NONE),
+                codec => Compression::named(codec, |key| self.effective(key)?.0.parse().ok()),
+            },
             compact: value::list(&policy).contains(&"compact"),
             segment_bytes,
             segment_ms: self.number("segment.ms"),
@@ -153,6 +158,8 @@ pub struct TopicConfig {
     pub timestamp_after_max_ms: i64,
     pub min_insync_replicas: i32,
     pub unclean_leader_election: bool,
+    /// `None` keeps what producers sent.
+    pub compression: Option<Compression>,
     pub compact: bool,
     pub segment_bytes: i32,
     pub segment_ms: i64,

@@ -6,10 +6,10 @@ use super::value::{Key, Type::*, Valid::*};
 #[rustfmt::skip]
 pub(super) const TOPIC_KEYS: &[Key] = &[
     Key { name: "cleanup.policy", kind: List, default: Some("delete"), valid: OneOf(&["compact", "delete"]), acted_on: true },
-    Key { name: "compression.gzip.level", kind: Int, default: Some("-1"), valid: BetweenOrMinusOne(1, 9), acted_on: false },
+    Key { name: "compression.gzip.level", kind: Int, default: Some("-1"), valid: BetweenOrMinusOne(1, 9), acted_on: true },
     Key { name: "compression.lz4.level", kind: Int, default: Some("9"), valid: Between(1, 17), acted_on: false },
     Key { name: "compression.type", kind: String, default: Some("producer"), valid: OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), acted_on: true },
-    Key { name: "compression.zstd.level", kind: Int, default: Some("3"), valid: Between(-131072, 22), acted_on: false },
+    Key { name: "compression.zstd.level", kind: Int, default: Some("3"), valid: Between(-131072, 22), acted_on: true },
     Key { name: "delete.retention.ms", kind: Long, default: Some("86400000"), valid: AtLeast(0), acted_on: false },
     Key { name: "file.delete.delay.ms", kind: Long, default: Some("60000"), valid: AtLeast(0), acted_on: false },
     Key { name: "flush.messages", kind: Long, default: Some("9223372036854775807"), valid: AtLeast(1), acted_on: false },

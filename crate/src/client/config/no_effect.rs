@@ -127,9 +127,7 @@ pub const BOTH: &[NoEffect] = &[
 pub const PRODUCER: &[NoEffect] = &[
     NoEffect::new("interceptor.classes", Some(""), Check::Any),
     NoEffect::new("enable.metrics.push", Some("true"), Check::Boolean),
-    NoEffect::new("compression.gzip.level", Some("-1"), Check::GzipLevel),
     NoEffect::new("compression.lz4.level", Some("9"), Check::Int(1, 17)),
-    NoEffect::new("compression.zstd.level", Some("3"), Check::Int(-131_072, 22)),
     NoEffect::new("key.serializer", None, Check::Serde),
     NoEffect::new("partitioner.class", None, Check::NoClass),
     NoEffect::new("receive.buffer.bytes", Some("32768"), Check::Int(-1, i32::MAX)),

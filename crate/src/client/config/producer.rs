@@ -1,9 +1,11 @@
 //! A producer's configuration (Kafka's ProducerConfig and what KafkaProducer's constructor checks).
 
+use super::no_effect::Check;
 use super::reader::Reader;
 use super::{CONNECTIONS_MAX_IDLE_MS, ConfigError, ConnectionConfig, KnownKey, no_effect};
 use crate::node::Exception;
 use crate::ordered::BTreeMap;
+use crate::record::{Codec, Compression};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducerConfig {
@@ -12,6 +14,7 @@ pub struct ProducerConfig {
     pub acks: i16,
     pub batch_size: i32,
     pub buffer_memory: i64,
+    pub compression: Compression,
     pub delivery_timeout_ms: i64,
     /// Whether idempotence is on, after acks=0, acks=1 or retries=0 may have switched it off.
     pub idempotence: bool,
@@ -47,7 +50,7 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
     let retries = keys.int("retries", i32::MAX, 0..=i32::MAX)?;
     let max_in_flight = keys.int("max.in.flight.requests.per.connection", 5, 1..=i32::MAX)?;
     let idempotence_wanted = keys.boolean("enable.idempotence", true)?;
-    let compression = keys.one_of("compression.type", "none", &["none", "gzip", "snappy", "lz4", "zstd"])?;
+    let compression = compression(&mut keys)?;
     let two_phase_commit = keys.boolean("transaction.two.phase.commit.enable", false)?;
     keys.int("transaction.timeout.ms", 60_000, i32::MIN..=i32::MAX)?;
     let transactional_id = keys.optional("transactional.id");
@@ -65,6 +68,7 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
         // 0 switches batching off, which is done by batches that one record fills (KafkaProducer).
         batch_size: keys.int("batch.size", 16_384, 0..=i32::MAX)?.max(1),
         buffer_memory: keys.long("buffer.memory", 33_554_432, 0..=i64::MAX)?,
+        compression,
         delivery_timeout_ms,
         idempotence: idempotence_wanted,
         linger_ms: keys.long("linger.ms", 5, 0..=i64::MAX)?,
@@ -97,9 +101,6 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
     if let Some(id) = transactional_id {
         return Err(ConfigError::NotServed { key: "transactional.id", value: id });
     }
-    if compression != "none" {
-        return Err(ConfigError::NotServed { key: "compression.type", value: compression });
-    }
     let least = config.linger_ms.saturating_add(config.connection.request_timeout_ms).min(i32::MAX.into());
     if config.delivery_timeout_ms < least {
         if delivery_given {
@@ -110,6 +111,15 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
         config.delivery_timeout_ms = least;
     }
     Ok((config, known))
+}
+
+fn compression(keys: &mut Reader<'_>) -> Result<Compression, ConfigError> {
+    let name = keys.one_of("compression.type", "none", &["none", "gzip", "snappy", "lz4", "zstd"])?;
+    let default = |codec: Codec| codec.default_level();
+    let gzip = keys.checked_int(Codec::Gzip.level_key(), default(Codec::Gzip), Check::GzipLevel)?;
+    let zstd = keys.int(Codec::Zstd.level_key(), default(Codec::Zstd), -131_072..=22)?;
+    let level = |key: &str| Some(if key == Codec::Gzip.level_key() { gzip } else { zstd });
+    Ok(Compression::named(&name, level).unwrap_or(Compression::NONE))
 }
 
 /// Explicit idempotence refuses what contradicts it; idempotence by default gives way, but in-flight is checked all

@@ -75,6 +75,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A number that Kafka checks by more than a range.
+    pub fn checked_int(&mut self, name: &'static str, default: i32, check: Check) -> Result<i32, ConfigError> {
+        let Some(value) = self.take(name, Some(default.to_string())) else { return Ok(default) };
+        check.of(name, value)?;
+        int(name, value, i32::MIN..=i32::MAX)
+    }
+
     pub fn long(&mut self, name: &'static str, default: i64, range: RangeInclusive<i64>) -> Result<i64, ConfigError> {
         match self.take(name, Some(default.to_string())) {
             None => Ok(default),

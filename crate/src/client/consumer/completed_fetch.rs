@@ -1,6 +1,7 @@
 //! The records of one partition's fetch, handed out piece by piece (Kafka's CompletedFetch): CRC check, control batches
 //! and aborted transactions left out, positions past them all the same.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use crate::client::config::{ConsumerConfig, IsolationLevel};
 use crate::node::{ConsumerRecord, EventId, Exception, FetchedBatch, TopicPartition};
 use crate::ordered::BTreeSet;
-use crate::record::{Batch, Batches, EndTransactionMarker, NO_PARTITION_LEADER_EPOCH, RecordError};
+use crate::record::{Batch, Batches, EndTransactionMarker, NO_PARTITION_LEADER_EPOCH, unpacked_bytes_max};
 use crate::wire::ErrorCode;
 use crate::wire::messages::fetch::AbortedTransaction;
 
@@ -131,34 +132,36 @@ impl CompletedFetch {
             self.next_fetch_offset = self.next_fetch_offset.max(batch.next_offset());
             return Ok(());
         }
-        let bytes = batch.bytes().clone();
+        let limit =
+            unpacked_bytes_max(batch.size_in_bytes().max(config.max_partition_fetch_bytes.unsigned_abs().into()));
+        let bytes = match batch.unpacked_records(limit) {
+            Ok(Cow::Borrowed(records)) => batch.bytes().slice_ref(records),
+            Ok(Cow::Owned(records)) => records.into(),
+            Err(_) => return Err(self.unreadable()),
+        };
         let epoch = batch.partition_leader_epoch();
-        let mut broken = None;
-        match batch.records() {
-            Ok(records) => {
-                for record in records {
-                    let Ok(record) = record.map_err(|error| broken = Some(error)) else { break };
-                    if record.offset < self.next_fetch_offset {
-                        continue;
-                    }
-                    let owned = |slice: &[u8]| bytes.slice_ref(slice);
-                    self.records.push_back(ConsumerRecord {
-                        partition: self.partition.clone(),
-                        offset: record.offset,
-                        timestamp: record.timestamp,
-                        leader_epoch: epoch,
-                        key: record.key.map(owned),
-                        value: record.value.map(owned),
-                        headers: record
-                            .headers()
-                            .map(|(key, value)| (String::from_utf8_lossy(key).into_owned(), value.map(owned)))
-                            .collect(),
-                    });
-                }
+        for record in batch.records_in(&bytes) {
+            let Ok(record) = record else {
+                self.failure = Some(self.unreadable());
+                break;
+            };
+            if record.offset < self.next_fetch_offset {
+                continue;
             }
-            Err(error) => broken = Some(error),
+            let owned = |slice: &[u8]| bytes.slice_ref(slice);
+            self.records.push_back(ConsumerRecord {
+                partition: self.partition.clone(),
+                offset: record.offset,
+                timestamp: record.timestamp,
+                leader_epoch: epoch,
+                key: record.key.map(owned),
+                value: record.value.map(owned),
+                headers: record
+                    .headers()
+                    .map(|(key, value)| (String::from_utf8_lossy(key).into_owned(), value.map(owned)))
+                    .collect(),
+            });
         }
-        self.failure = broken.map(|error| self.broken(error));
         self.current = Some(batch);
         self.reported = false;
         Ok(())
@@ -187,15 +190,6 @@ impl CompletedFetch {
                  to continue consumption.",
                 self.partition.topic, self.partition.partition
             ),
-        }
-    }
-
-    fn broken(&self, error: RecordError) -> Exception {
-        match error {
-            RecordError::Compressed { .. } => {
-                Exception { class: "UnsupportedCompressionTypeException", message: error.to_string() }
-            }
-            _ => self.unreadable(),
         }
     }
 }

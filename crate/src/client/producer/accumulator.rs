@@ -14,11 +14,12 @@ use crate::client::config::ProducerConfig;
 use crate::client::metadata::{Metadata, TopicMetadata};
 use crate::node::{EventId, ProducerRecord, Rng, TopicPartition};
 use crate::ordered::{BTreeMap, BTreeSet};
-use crate::record::{Batch, NO_SEQUENCE, ProducerIdentity, one_record_size_upper_bound};
+use crate::record::{Batch, Compression, CompressionRatio, NO_SEQUENCE, ProducerIdentity, one_record_size_upper_bound};
 
 #[derive(Debug, Clone, Default)]
 struct TopicQueues {
     sticky: StickyPartitioner,
+    estimated_ratio: CompressionRatio,
     partitions: BTreeMap<i32, VecDeque<BatchId>>,
 }
 
@@ -31,6 +32,7 @@ struct NodeLatency {
 #[derive(Debug, Clone)]
 pub(super) struct Accumulator {
     batch_size: u64,
+    compression: Compression,
     linger_ms: i64,
     delivery_timeout_ms: i64,
     adaptive: bool,
@@ -73,6 +75,7 @@ impl Accumulator {
     pub fn new(config: &ProducerConfig, rng: Rng) -> Accumulator {
         Accumulator {
             batch_size: u64::try_from(config.batch_size).unwrap_or(0),
+            compression: config.compression,
             linger_ms: config.linger_ms,
             delivery_timeout_ms: config.delivery_timeout_ms,
             adaptive: config.adaptive_partitioning,
@@ -166,7 +169,8 @@ impl Accumulator {
         let id = self.next_batch;
         self.next_batch += 1;
         let limit = usize::try_from(size).unwrap_or(usize::MAX);
-        self.batches.insert(id, ProducerBatch::new(id, at, limit, now_ms, event));
+        let ratio = self.topics.get(&at.topic).map_or(CompressionRatio::ONE, |topic| topic.estimated_ratio);
+        self.batches.insert(id, ProducerBatch::new(id, at, limit, (self.compression, ratio), now_ms, event));
         id
     }
 
@@ -297,8 +301,13 @@ impl Accumulator {
                 }
             }
             queue.pop_front();
+            let first_time = !batch.is_closed();
             size += batch.close().len() as u64;
             drained.push(batch.id);
+            // What it was packed to tells how the next ones will be (CompressionRatioEstimator).
+            if first_time && let Some(topic) = self.topics.get_mut(&partition.topic) {
+                topic.estimated_ratio = topic.estimated_ratio.updated(batch.compression_ratio);
+            }
         }
         drained
     }
@@ -335,9 +344,15 @@ impl Accumulator {
         let waiters = std::mem::take(&mut big.waiters);
         let bytes = big.close();
         big.done = true;
+        let ratio = big.compression_ratio.at_least_one();
+        if let Some(topic) = self.topics.get_mut(&partition.topic) {
+            topic.estimated_ratio = ratio;
+        }
         let mut parts: Vec<BatchId> = Vec::new();
         let batch = Batch::new(bytes);
-        let records = batch.as_ref().ok().and_then(|batch| batch.records().ok());
+        let batch = batch.as_ref().ok();
+        let unpacked = batch.and_then(|batch| batch.unpacked_records(usize::MAX).ok());
+        let records = batch.zip(unpacked.as_deref()).map(|(batch, unpacked)| batch.records_in(unpacked));
         for (record, waiter) in records.into_iter().flatten().zip(waiters) {
             // We built these bytes ourselves.
             let Ok(record) = record else { break };

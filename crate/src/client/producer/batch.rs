@@ -3,7 +3,10 @@
 use bytes::Bytes;
 
 use crate::node::{CallId, EventId, ProducerRecord, TopicPartition};
-use crate::record::{Batch, BatchBuilder, NO_SEQUENCE, ProducerIdentity, one_record_size_upper_bound};
+use crate::record::{
+    Batch, BatchBuilder, Compression, CompressionRatio, NO_SEQUENCE, ProducerIdentity, RECORD_BATCH_OVERHEAD,
+    one_record_size_upper_bound,
+};
 
 /// Names a batch within one producer.
 pub(in crate::client) type BatchId = u64;
@@ -42,6 +45,8 @@ pub(super) struct ProducerBatch {
     /// Bytes taken from buffer.memory.
     pub allocated: u64,
     pub max_record_size: usize,
+    /// How well the records were packed, once they are.
+    pub compression_ratio: CompressionRatio,
     pub producer: ProducerIdentity,
     /// Sequences began again since the batch was last sent.
     pub sequence_was_reset: bool,
@@ -59,6 +64,7 @@ impl ProducerBatch {
         id: BatchId,
         partition: TopicPartition,
         write_limit: usize,
+        (compression, estimated_ratio): (Compression, CompressionRatio),
         created_ms: i64,
         event: EventId,
     ) -> ProducerBatch {
@@ -76,9 +82,10 @@ impl ProducerBatch {
             in_flight: false,
             allocated: 0,
             max_record_size: 0,
+            compression_ratio: CompressionRatio::ONE,
             producer: ProducerIdentity::NONE,
             sequence_was_reset: false,
-            content: Content::Open(BatchBuilder::new()),
+            content: Content::Open(BatchBuilder::new().compressed(compression, estimated_ratio)),
             write_limit,
             takes_no_more: false,
             last_attempt_ms: created_ms,
@@ -109,11 +116,16 @@ impl ProducerBatch {
         u32::try_from(self.waiters.len()).unwrap_or(u32::MAX)
     }
 
+    /// Estimated while the batch is open and will be packed.
     pub fn size_in_bytes(&self) -> u64 {
         match &self.content {
             Content::Open(builder) => builder.size_in_bytes() as u64,
             Content::Closed(bytes) => bytes.len() as u64,
         }
+    }
+
+    pub fn is_closed(&self) -> bool {
+        matches!(self.content, Content::Closed(_))
     }
 
     /// No record fits any more.
@@ -154,7 +166,10 @@ impl ProducerBatch {
         self.takes_no_more = true;
         self.sequence_was_reset = false;
         if let Content::Open(builder) = &mut self.content {
-            self.content = Content::Closed(std::mem::take(builder).build(self.producer));
+            let unpacked = builder.unpacked_size();
+            let bytes = std::mem::take(builder).build(self.producer);
+            self.compression_ratio = CompressionRatio::of(bytes.len() - RECORD_BATCH_OVERHEAD, unpacked);
+            self.content = Content::Closed(bytes);
         }
         match &self.content {
             Content::Closed(bytes) => bytes.clone(),

@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, Table};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Outcome, print, table};
-use crate::record::{Batch, BatchBuilder, Batches, Compression, HeaderRef, ProducerIdentity, RECORD_BATCH_OVERHEAD};
+use crate::record::{Batch, BatchBuilder, Batches, HeaderRef, ProducerIdentity, RECORD_BATCH_OVERHEAD};
 use crate::view::{BATCH_HEADER, BatchSizes, FieldSize, RECORD_FIELDS};
 
 /// Show a batch's size, field by field.
@@ -211,7 +211,8 @@ fn batches_text(batches: &[(u64, BatchSizes)]) -> String {
             true => batch.base_offset.to_string(),
             false => format!("{}–{}", batch.base_offset, batch.last_offset),
         };
-        let place = [position.to_string(), offsets, batch.record_count.to_string(), codec(batch.compression)];
+        let place =
+            [position.to_string(), offsets, batch.record_count.to_string(), batch.compression.name().to_owned()];
         row(place, &[(*position, batch.clone())]);
     }
     if batches.len() > 1 {
@@ -250,7 +251,7 @@ fn to_json(batches: &[(u64, BatchSizes)]) -> Json {
             "base_offset": batch.base_offset,
             "last_offset": batch.last_offset,
             "records": batch.record_count,
-            "codec": codec(batch.compression),
+            "codec": batch.compression.name(),
             "bytes": batch.bytes,
             "packed_bytes": batch.packed,
             "unpacked_bytes": batch.unpacked(),
@@ -259,8 +260,4 @@ fn to_json(batches: &[(u64, BatchSizes)]) -> Json {
         })
     };
     Json::from(batches.iter().map(batch).collect::<Vec<Json>>())
-}
-
-fn codec(compression: Compression) -> String {
-    format!("{compression:?}").to_lowercase()
 }
