@@ -11,10 +11,11 @@ use wasm_bindgen::prelude::*;
 
 use crate::experiment::expression::{Expr, Value};
 use crate::experiment::program::Program;
-use crate::experiment::{Client, Expected, Experiment, Fact, FactKind, Text};
+use crate::experiment::{Client, Expected, Experiment, Fact, FactKind, Judged, Text};
+use crate::node::Duration;
 use crate::ordered::BTreeSet;
-use crate::sim::TraceHash;
-use crate::view::{StepKind, Viewer};
+use crate::sim::{FrameAction, TraceHash, WriteId};
+use crate::view::{BranchShown, StepKind, Viewer};
 use crate::wire::ApiKey;
 
 /// A run of one experiment, standing at one position.
@@ -80,10 +81,7 @@ impl Lab {
     }
 
     pub fn facts(&self) -> Result<JsValue, JsError> {
-        let facts = self.viewer.report().facts.into_iter();
-        let facts: Vec<FactNow> =
-            facts.map(|fact| FactNow { value: shown(fact.value), holds: fact.holds, name: fact.name }).collect();
-        to_js(&facts)
+        to_js(&facts_now(self.viewer.report().facts))
     }
 
     /// The bytes of a frame of `view()` and their fields.
@@ -108,6 +106,37 @@ impl Lab {
         to_js(&links.collect::<Vec<_>>())
     }
 
+    /// Does something to a frame of `view()`; tells its id on the branch that this begins, or −1 if it cannot be done.
+    pub fn act(&mut self, frame: f64, action: &str, span_us: f64) -> Result<f64, JsError> {
+        let action = action_of(action, span_us)?;
+        told(self.viewer.act(frame as usize, action))
+    }
+
+    /// Does again what `branches()` told.
+    pub fn act_at(
+        &mut self,
+        ordinal: f64,
+        write: f64,
+        effect: u32,
+        action: &str,
+        span_us: f64,
+    ) -> Result<f64, JsError> {
+        let (write, action) = (WriteId { ordinal: write as u64, effect }, action_of(action, span_us)?);
+        told(self.viewer.act_at(ordinal as u64, write, action))
+    }
+
+    pub fn branch(&self) -> u32 {
+        self.viewer.branch()
+    }
+
+    pub fn switch(&mut self, branch: u32) -> Result<(), JsError> {
+        self.viewer.switch(branch).map_err(failed)
+    }
+
+    pub fn branches(&self) -> Result<JsValue, JsError> {
+        to_js(&self.viewer.branches().map(BranchNow::from).collect::<Vec<_>>())
+    }
+
     pub fn hash(&self) -> String {
         hex(self.viewer.lab().world().trace_hash().value())
     }
@@ -117,6 +146,18 @@ impl Lab {
 #[wasm_bindgen]
 pub fn names_codec(experiment: &[u8]) -> Result<bool, JsError> {
     Ok(Experiment::from_bytes(experiment).map_err(failed)?.names_codec())
+}
+
+fn action_of(name: &str, span_us: f64) -> Result<FrameAction, JsError> {
+    let span = Duration::from_us(span_us as u64);
+    let actions =
+        [FrameAction::Hold(span), FrameAction::CutBefore(span), FrameAction::CutAfter(span), FrameAction::SendAgain];
+    let action = actions.into_iter().find(|action| action.name() == name);
+    action.ok_or_else(|| JsError::new("no such action"))
+}
+
+fn told(frame: Result<Option<usize>, crate::sim::Astray>) -> Result<f64, JsError> {
+    frame.map(|frame| index_or_minus_one(frame) as f64).map_err(failed)
 }
 
 fn hex(hash: u64) -> String {
@@ -236,6 +277,52 @@ fn shown(value: Option<Value>) -> Option<Shown> {
         Value::Text(text) => Shown::Text(text),
         list @ (Value::List(_) | Value::Texts(_)) => Shown::Text(list.to_string()),
     })
+}
+
+#[derive(Serialize)]
+struct BranchNow {
+    parent: i64,
+    acted: Option<ActedNow>,
+    ends: Vec<FactNow>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ActedNow {
+    us: i64,
+    ordinal: u64,
+    write: u64,
+    effect: u32,
+    action: &'static str,
+    span_us: u64,
+    api_key: i16,
+    kind: u8,
+    first_record: i64,
+    last_record: i64,
+}
+
+impl From<BranchShown> for BranchNow {
+    fn from(branch: BranchShown) -> BranchNow {
+        let acted = branch.acted.map(|acted| ActedNow {
+            us: acted.at,
+            ordinal: acted.ordinal,
+            write: acted.write.ordinal,
+            effect: acted.write.effect,
+            action: acted.action.name(),
+            span_us: acted.action.span().0,
+            api_key: acted.frame.api_key,
+            kind: acted.frame.kind as u8,
+            first_record: acted.frame.records.0,
+            last_record: acted.frame.records.1,
+        });
+        let ends = branch.ends.map_or_else(Vec::new, |report| facts_now(report.facts));
+        BranchNow { parent: branch.parent.map_or(-1, i64::from), acted, ends }
+    }
+}
+
+fn facts_now(facts: Vec<Judged>) -> Vec<FactNow> {
+    let now = |fact: Judged| FactNow { value: shown(fact.value), holds: fact.holds, name: fact.name };
+    facts.into_iter().map(now).collect()
 }
 
 #[derive(Serialize)]

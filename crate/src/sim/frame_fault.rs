@@ -25,6 +25,26 @@ pub enum FrameAction {
     SendAgain,
 }
 
+impl FrameAction {
+    /// As an experiment's file calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FrameAction::Hold(_) => "hold",
+            FrameAction::CutBefore(_) => "cut-before",
+            FrameAction::CutAfter(_) => "cut-after",
+            FrameAction::SendAgain => "send-again",
+        }
+    }
+
+    /// For how long it holds, or is silent before anybody hears of the cut.
+    pub const fn span(self) -> Duration {
+        match self {
+            FrameAction::Hold(span) | FrameAction::CutBefore(span) | FrameAction::CutAfter(span) => span,
+            FrameAction::SendAgain => Duration::ZERO,
+        }
+    }
+}
+
 /// Names a message by what wrote it. An ordinal, not an event id: with the same history before it, the message is the
 /// same on every branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

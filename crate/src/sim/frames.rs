@@ -13,6 +13,8 @@ use crate::ordered::BTreeMap;
 pub struct Frame {
     /// The Send that wrote it; for a copy that the network made, the fault.
     pub write: Cause,
+    /// The Send of the same bytes, if this is a copy that the network made.
+    pub copy_of: Option<Cause>,
     pub from: ProcessId,
     pub to: ProcessId,
     /// The sending and the receiving end.
@@ -190,6 +192,7 @@ impl Frames {
         self.by_write.insert(write, index);
         self.frames.push(Frame {
             write,
+            copy_of: None,
             from,
             to,
             conns: (conn, peer),
@@ -208,7 +211,13 @@ impl Frames {
         if frame.outcome != Outcome::Pending {
             return;
         }
-        let copy = Frame { write: event.id.into(), sent_at: event.at, buffered: None, ..frame.clone() };
+        let copy = Frame {
+            write: event.id.into(),
+            copy_of: Some(frame.write),
+            sent_at: event.at,
+            buffered: None,
+            ..frame.clone()
+        };
         self.copies.insert(index, self.frames.len());
         self.by_write.insert(copy.write, self.frames.len());
         self.frames.push(copy);

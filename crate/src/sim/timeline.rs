@@ -139,6 +139,16 @@ impl<T: Replayable> Timeline<T> {
         &self.branch(self.position.branch).frontier
     }
 
+    /// The state at the end of what was computed of any branch.
+    pub fn frontier_of(&self, branch: u32) -> Option<&T> {
+        self.branches.get(branch as usize).map(|branch| &branch.frontier)
+    }
+
+    /// The action that began a branch; none for the first.
+    pub fn taken(&self, branch: u32) -> Option<&Taken<T::Action>> {
+        self.branches.get(branch as usize)?.taken.as_ref()
+    }
+
     pub fn branch_count(&self) -> u32 {
         self.branches.len() as u32
     }
@@ -169,6 +179,11 @@ impl<T: Replayable> Timeline<T> {
     /// The branch's own events: those before its beginning stand on the one that it came from.
     pub fn events(&self, branch: u32) -> &[Event] {
         self.branches.get(branch as usize).map_or(&[], |branch| branch.store.events())
+    }
+
+    /// Every computed event that led to the branch's end, from the very first on.
+    pub fn lineage(&self, branch: u32) -> Vec<&Event> {
+        (0..self.computed(branch)).filter_map(|ordinal| self.event_at(branch, ordinal)).collect()
     }
 
     /// How many events of the branch were computed, those before its beginning included.

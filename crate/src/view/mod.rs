@@ -20,5 +20,5 @@ pub use file_text::file_text;
 pub use inspect::{BATCH_HEADER, Field, Inspected, frame_fields};
 pub use log_sizes::{BatchSizes, FieldSize, RECORD_FIELDS};
 pub use story::*;
-pub use viewer::{Unplayable, Viewer};
+pub use viewer::{Acted, BranchShown, Unplayable, Viewer};
 pub use why::{WhyKind, WhyLink};

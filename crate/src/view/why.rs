@@ -1,9 +1,9 @@
 //! Why a record's fate is what it is: the walk along causes, told in the links that a reader can follow.
 
-use super::story::{FrameRow, FrameSource, RecordStory, Story, since};
+use super::story::{FrameRow, RecordStory, Story, since};
 use crate::node::{Command, EffectKind, EventId, Input, Instant, Note, Reply};
 use crate::ordered::BTreeSet;
-use crate::sim::{Event, Events, Fault, What, causes};
+use crate::sim::{Event, Events, Fault, FrameAction, LostWhy, What, WriteId, causes};
 
 /// What happened at a link. The names are those of the page's engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,9 +15,14 @@ pub enum WhyKind {
     FrameSent,
     FrameDelivered,
     FrameLost,
+    /// The network lost it with its connection.
+    FrameCut,
     Appended,
     Dying,
     Killed,
+    Held,
+    Cut,
+    SentAgain,
     Timeout,
     WaitingForMetadata,
 }
@@ -32,9 +37,13 @@ impl WhyKind {
             WhyKind::FrameSent => "frame-sent",
             WhyKind::FrameDelivered => "frame-delivered",
             WhyKind::FrameLost => "frame-lost",
+            WhyKind::FrameCut => "frame-cut",
             WhyKind::Appended => "appended",
             WhyKind::Dying => "dying",
             WhyKind::Killed => "killed",
+            WhyKind::Held => "held",
+            WhyKind::Cut => "cut",
+            WhyKind::SentAgain => "sent-again",
             WhyKind::Timeout => "timeout",
             WhyKind::WaitingForMetadata => "waiting-for-metadata",
         }
@@ -68,7 +77,7 @@ struct Walk<'a, E> {
     links: Vec<WhyLink>,
 }
 
-/// The chain for a record, as far as it is known when `ordinal` events have happened.
+/// The chain for a record, as far as it is known when `ordinal` events have happened; `id_of` is the event of an ordinal.
 pub(super) fn of_record(
     events: &impl Events,
     story: &Story,
@@ -76,6 +85,7 @@ pub(super) fn of_record(
     index: usize,
     begun: Instant,
     ordinal: u64,
+    id_of: impl Fn(u64) -> Option<EventId>,
 ) -> Vec<WhyLink> {
     let known = |event: Option<u64>| event.filter(|event| *event < ordinal);
     let failed = known(record.failed.map(|(event, _)| event));
@@ -83,8 +93,8 @@ pub(super) fn of_record(
     let landed = known(record.landed.map(|(event, _)| event));
     let lost = known(record.lost).filter(|_| record.landed.is_none());
     let mut walk = Walk { events, story, record, index, begun, seen: BTreeSet::new(), links: Vec::new() };
-    for start in [lost, landed, failed, ok].into_iter().flatten() {
-        walk.from(EventId { branch: 0, ordinal: start }, 0);
+    for start in [lost, landed, failed, ok].into_iter().flatten().filter_map(id_of) {
+        walk.from(start, 0);
     }
     walk.links
 }
@@ -145,9 +155,19 @@ impl<E: Events> Walk<'_, E> {
             self.link(event, lane, WhyKind::Failed, (record, text as i64), None);
         }
         match &event.what {
-            What::Lost { write, .. } => {
-                let frame = self.frame(FrameSource::Written(*write));
-                self.link(event, lane, WhyKind::FrameLost, (-1, -1), frame);
+            What::Lost { write, why, .. } => {
+                let kind = if *why == LostWhy::Cut { WhyKind::FrameCut } else { WhyKind::FrameLost };
+                self.link(event, lane, kind, (-1, -1), self.story.frame_written(*write));
+            }
+            What::Fault(Fault::Frame { write, action }) => {
+                let kind = match action {
+                    FrameAction::Hold(_) => WhyKind::Held,
+                    FrameAction::CutBefore(_) | FrameAction::CutAfter(_) => WhyKind::Cut,
+                    FrameAction::SendAgain => WhyKind::SentAgain,
+                };
+                let is_this = |frame: &FrameRow| frame.write().and_then(WriteId::of) == Some(*write);
+                let frame = self.story.frames.iter().position(is_this);
+                self.link(event, lane, kind, (action.span().as_ms() as i64, -1), frame);
             }
             What::Fault(Fault::Kill(_)) => self.link(event, lane, WhyKind::Killed, (-1, -1), None),
             What::Fault(Fault::Die { .. }) => self.link(event, lane, WhyKind::Dying, (-1, -1), None),
@@ -158,7 +178,7 @@ impl<E: Events> Walk<'_, E> {
                             Input::Written { .. } => WhyKind::Written,
                             _ => WhyKind::FrameDelivered,
                         };
-                        let frame = event.cause.and_then(|write| self.frame(FrameSource::Written(write)));
+                        let frame = event.cause.and_then(|write| self.story.frame_written(write));
                         if let Some(frame) = frame.filter(|frame| self.concerns(*frame)) {
                             self.link(event, lane, kind, (-1, -1), Some(frame));
                         }
@@ -207,10 +227,6 @@ impl<E: Events> Walk<'_, E> {
         if frame.is_some() {
             self.link(event, lane, WhyKind::FrameSent, (-1, -1), frame);
         }
-    }
-
-    fn frame(&self, source: FrameSource) -> Option<usize> {
-        self.story.frames.iter().position(|frame| frame.source == source)
     }
 
     /// Where nobody handled the event (a loss), the link's lane is the one that the frame was bound for.

@@ -10,6 +10,7 @@ mod log_sizes;
 mod report;
 mod run;
 mod table;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -64,6 +65,7 @@ enum Command {
     List(list::Arguments),
     LogSizes(log_sizes::Arguments),
     Run(run::Arguments),
+    Trace(trace::Arguments),
 }
 
 /// Parses the command line and runs what it asks for. Clap itself ends with 2 on a wrong command line.
@@ -74,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::execute(arguments),
         Command::LogSizes(arguments) => log_sizes::execute(arguments),
         Command::Run(arguments) => run::execute(arguments),
+        Command::Trace(arguments) => trace::execute(arguments),
     };
     outcome.exit()
 }

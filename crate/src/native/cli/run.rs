@@ -36,7 +36,7 @@ pub struct Arguments {
     pub json: bool,
 }
 
-fn parse_instant(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_instant(text: &str) -> Result<Duration, String> {
     duration(text).ok_or_else(|| "expected a duration, e.g. 3.2s or 900ms".to_string())
 }
 

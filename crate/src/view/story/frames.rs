@@ -23,8 +23,8 @@ pub enum FrameKind {
 /// Where a row's bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameSource {
-    /// Written by this effect.
-    Written(Cause),
+    /// Written by `write`, or by the network's own hand because of it; its bytes are those of `bytes`.
+    Written { write: Cause, bytes: Cause },
     /// A segment of TCP's own, without a payload.
     Control,
 }
@@ -53,6 +53,16 @@ pub struct FrameRow {
     pub background: bool,
 }
 
+impl FrameRow {
+    /// What wrote it; nothing for a segment of TCP's own.
+    pub fn write(&self) -> Option<Cause> {
+        match self.source {
+            FrameSource::Written { write, .. } => Some(write),
+            FrameSource::Control => None,
+        }
+    }
+}
+
 const UNDER_WAY: u8 = 0;
 const DELIVERED: u8 = 1;
 const LOST: u8 = 2;
@@ -65,8 +75,11 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
         }
     }
     let frames = telling.frames.all().iter().enumerate();
-    let mut rows: Vec<FrameRow> =
-        frames.filter_map(|(index, frame)| telling.row(frame, story.end, carries.get(&index).copied())).collect();
+    let row = |(index, frame): (usize, &Frame)| {
+        let original = frame.copy_of.and_then(|write| telling.frames.all().iter().position(|one| one.write == write));
+        telling.row(frame, story.end, carries.get(&original.unwrap_or(index)).copied())
+    };
+    let mut rows: Vec<FrameRow> = frames.filter_map(row).collect();
     rows.extend(telling.control_rows());
     // By a heap, whose code is a fifth of a sort's.
     let keys = rows.iter().enumerate().map(|(index, row)| (row.sent, row.event, row.end, index));
@@ -86,7 +99,7 @@ impl Telling<'_> {
             _ => FrameKind::Request,
         };
         Some(FrameRow {
-            source: FrameSource::Written(frame.write),
+            source: FrameSource::Written { write: frame.write, bytes: frame.copy_of.unwrap_or(frame.write) },
             event: frame.write.event.ordinal,
             ended,
             conn: frame.conns.0.0 / 2,
@@ -137,7 +150,7 @@ impl Telling<'_> {
     fn control_rows(&self) -> Vec<FrameRow> {
         let by_id = |cause: Cause| {
             let index = self.events.binary_search_by_key(&cause.event.ordinal, |event| event.id.ordinal).ok()?;
-            self.events.get(index)
+            self.events.get(index).copied()
         };
         let mut rows = Vec::new();
         // Who is at which end, for segments that name only the connection.

@@ -2,7 +2,7 @@
 
 use super::{Story, Telling};
 use crate::node::{CallId, Command, Effect, EffectKind, Input, Note, Reply};
-use crate::sim::{Event, Fault, What};
+use crate::sim::{Event, Fault, FrameAction, What, WriteId};
 
 /// What a mark says. The numbers are those of the page's engine, where `a` and `b` are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +33,19 @@ pub enum MarkKind {
     Killed = 41,
     Started = 42,
     Continued = 43,
+    Held = 50,
+    CutBefore = 51,
+    CutAfter = 52,
+    SentAgain = 53,
 }
 
 impl MarkKind {
     /// Whether a reader who steps by moments stops here: what happens rarely and changes the story.
     pub(super) const fn is_moment(self) -> bool {
         use MarkKind::{
-            BatchExpired, Closed, ConnectionRefused, Continued, DuplicateBatch, Dying, Failed, Flushed, Killed,
-            LogLoaded, Polled, Rebootstrapped, Refused, Serving, Started, WaitingForMetadata,
+            BatchExpired, Closed, ConnectionRefused, Continued, CutAfter, CutBefore, DuplicateBatch, Dying, Failed,
+            Flushed, Held, Killed, LogLoaded, Polled, Rebootstrapped, Refused, SentAgain, Serving, Started,
+            WaitingForMetadata,
         };
         matches!(
             self,
@@ -48,15 +53,19 @@ impl MarkKind {
                 | Closed
                 | ConnectionRefused
                 | Continued
+                | CutAfter
+                | CutBefore
                 | DuplicateBatch
                 | Dying
                 | Failed
                 | Flushed
+                | Held
                 | Killed
                 | LogLoaded
                 | Polled
                 | Rebootstrapped
                 | Refused
+                | SentAgain
                 | Serving
                 | Started
                 | WaitingForMetadata
@@ -87,6 +96,9 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
     // What a call asked for, by (lane, call): its answer `Done` does not say.
     let mut asked = crate::ordered::BTreeMap::new();
     for event in telling.events {
+        if let What::Fault(Fault::Frame { write, action }) = &event.what {
+            marks.extend(telling.frame_fault(event, *write, *action));
+        }
         let Some(lane) = event.process().and_then(|process| telling.lane(process)) else { continue };
         let at = telling.at(event);
         let mut mark = |kind: MarkKind, a: i64, b: i64, background: bool| {
@@ -143,6 +155,20 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
 }
 
 impl Telling<'_> {
+    /// What befalls a message stands beside who sent it. It tells for how long.
+    fn frame_fault(&self, event: &Event, write: WriteId, action: FrameAction) -> Option<Mark> {
+        let frame = self.frames.all().iter().find(|frame| WriteId::of(frame.write) == Some(write))?;
+        let kind = match action {
+            FrameAction::Hold(_) => MarkKind::Held,
+            FrameAction::CutBefore(_) => MarkKind::CutBefore,
+            FrameAction::CutAfter(_) => MarkKind::CutAfter,
+            FrameAction::SendAgain => MarkKind::SentAgain,
+        };
+        let a = action.span().as_ms() as i64;
+        let lane = self.lane(frame.from)?;
+        Some(Mark { event: event.id.ordinal, at: self.at(event), lane, kind, a, b: -1, background: false })
+    }
+
     /// The record that this event's send() is about.
     fn record(&self, story: &Story, event: &Event) -> i64 {
         story.records.binary_search_by_key(&event.id.ordinal, |record| record.sent).map_or(-1, |index| index as i64)

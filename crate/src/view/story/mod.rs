@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 use crate::experiment::{ADMIN, Experiment, Lab};
 use crate::node::Instant;
 use crate::ordered::BTreeMap;
-use crate::sim::{Event, Fault, Frames, ProcessId, What};
+use crate::sim::{Cause, Event, Fault, Frames, ProcessId, What};
 
 /// One participant of the diagram.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn since(begun: Instant, at: Instant) -> i64 {
 struct Telling<'a> {
     experiment: &'a Experiment,
     begun: Instant,
-    events: &'a [Event],
+    events: &'a [&'a Event],
     frames: &'a Frames,
     lane_of: BTreeMap<ProcessId, usize>,
     partition_of: BTreeMap<ShownPartition, usize>,
@@ -109,9 +109,9 @@ impl Telling<'_> {
 
 impl Story {
     /// Tells the run whose events these are. `lab` may stand anywhere in it.
-    pub fn tell(lab: &Lab, begun: Instant, events: &[Event]) -> Story {
+    pub fn tell(lab: &Lab, begun: Instant, events: &[&Event]) -> Story {
         let experiment = lab.experiment().as_ref();
-        let frames = Frames::of(events);
+        let frames = Frames::of(events.iter().copied());
         let lanes = lanes(lab);
         let partitions = partitions(experiment);
         let telling = Telling {
@@ -181,6 +181,11 @@ impl Story {
     pub fn moments(&self) -> Vec<i64> {
         let moments = self.marks.iter().filter(|mark| mark.kind.is_moment() && !mark.background);
         moments.map(|mark| mark.at).collect()
+    }
+
+    /// The frame that this wrote.
+    pub fn frame_written(&self, write: Cause) -> Option<usize> {
+        self.frames.iter().position(|frame| frame.write() == Some(write))
     }
 
     /// The lane of a node by its id.

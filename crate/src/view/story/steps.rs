@@ -26,7 +26,7 @@ pub(super) struct Stops {
     moments: Vec<u64>,
 }
 
-pub(super) fn stops(story: &Story, events: &[Event]) -> Stops {
+pub(super) fn stops(story: &Story, events: &[&Event]) -> Stops {
     let frames = |fold: bool| -> BTreeSet<u64> {
         let shown = story.frames.iter().filter(|frame| !(fold && frame.background));
         shown.flat_map(|frame| std::iter::once(frame.event).chain(frame.ended)).collect()
