@@ -9,6 +9,7 @@ use steplog::disk::{Disk, MemoryDisk, read_file};
 use steplog::log::{Log, LogConfig};
 use steplog::node::{Duration, EffectKind, ExitReason, Input, Note, TopicPartition};
 use steplog::record::{BatchBuilder, Batches, ControlRecordType, ProducerIdentity};
+use steplog::wire::messages::configs::{DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse};
 use steplog::wire::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use steplog::wire::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic};
 use steplog::wire::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
@@ -299,7 +300,7 @@ fn every_listed_difference_of_behaviour_is_there_and_no_other() {
         .map(|entry| entry["case"].as_str().expect("a case"))
         .collect();
     type Shown = (&'static str, fn() -> bool);
-    let shown: [Shown; 4] = [
+    let shown: [Shown; 5] = [
         ("a restarted lone node does not wait for its own dead session", || {
             let next = Shell::start_on(config(&[]), Shell::start(config(&[])).kill(), 2);
             next.listening && next.now.0 == 0
@@ -316,6 +317,23 @@ fn every_listed_difference_of_behaviour_is_there_and_no_other() {
         }),
         ("an empty directory is formatted at the start", || {
             Shell::start(config(&[])).server.disk().exists("meta.properties")
+        }),
+        ("DescribeConfigs gives no documentation", || {
+            let mut shell = Shell::start(config(&[]));
+            let broker = DescribeConfigsResource {
+                resource_type: 4,
+                resource_name: "1".to_string(),
+                configuration_keys: Some(vec!["node.id".to_string()]),
+                ..Default::default()
+            };
+            let body =
+                DescribeConfigsRequest { resources: vec![broker], include_documentation: true, ..Default::default() };
+            let conn = shell.connect();
+            shell.send(conn, frame(32, 4, 1, &body));
+            let answer = shell.next_frame(conn).expect("an answer");
+            let (_, body) = decode_response::<DescribeConfigsResponse>(&answer, 4).expect("valid");
+            let described = body.results.iter().flat_map(|result| &result.configs);
+            described.map(|config| (config.name.as_str(), config.documentation.is_none())).eq([("node.id", true)])
         }),
     ];
     assert_eq!(listed, shown.iter().map(|(name, _)| *name).collect::<Vec<_>>());

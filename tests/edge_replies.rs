@@ -14,7 +14,9 @@ use steplog::record::Batches;
 use steplog::wire::api::ListenerKind;
 use steplog::wire::json::to_json;
 use steplog::wire::messages::api_versions::ApiVersionsResponse;
+use steplog::wire::messages::configs::{AlterConfigsResponse, DescribeConfigsResponse};
 use steplog::wire::messages::create_topics::CreateTopicsResponse;
+use steplog::wire::messages::delete_topics::DeleteTopicsResponse;
 use steplog::wire::messages::fetch::FetchResponse;
 use steplog::wire::messages::init_producer_id::InitProducerIdResponse;
 use steplog::wire::messages::list_offsets::ListOffsetsResponse;
@@ -162,6 +164,9 @@ fn decoded(case: &Value, frame: &Bytes) -> Option<Value> {
         ApiKey::API_VERSIONS => json_of::<ApiVersionsResponse>(frame, version),
         ApiKey::CREATE_TOPICS => json_of::<CreateTopicsResponse>(frame, version),
         ApiKey::INIT_PRODUCER_ID => json_of::<InitProducerIdResponse>(frame, version),
+        ApiKey::DELETE_TOPICS => json_of::<DeleteTopicsResponse>(frame, version),
+        ApiKey::DESCRIBE_CONFIGS => json_of::<DescribeConfigsResponse>(frame, version),
+        ApiKey::ALTER_CONFIGS => json_of::<AlterConfigsResponse>(frame, version),
         _ => None,
     }
 }

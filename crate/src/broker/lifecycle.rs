@@ -11,6 +11,7 @@ use crate::wire::messages::broker_lifecycle::{
 use crate::wire::{ErrorCode, Uuid};
 
 use super::Broker;
+use super::alter_configs::AlterConfigsCall;
 use super::connections::RequestId;
 use super::context::Context;
 
@@ -19,8 +20,10 @@ use super::context::Context;
 pub(super) enum ControllerCall {
     Registration,
     Heartbeat,
-    /// For a client.
-    CreateTopics(RequestId),
+    /// For a client, as it came.
+    Forwarded(RequestId),
+    /// For a client; the broker's part of the answer waits here.
+    AlterConfigs(AlterConfigsCall),
     AutoCreate {
         topic: String,
     },
@@ -148,8 +151,9 @@ impl Broker {
             (ControllerCall::Heartbeat, ControllerResponse::BrokerHeartbeat(body)) => {
                 self.heartbeat_answered(&mut cx, body);
             }
-            (ControllerCall::CreateTopics(request), ControllerResponse::CreateTopics(body)) => {
-                self.topics_created(&mut cx, request, body);
+            (ControllerCall::Forwarded(request), response) => self.forwarded(&mut cx, request, response),
+            (ControllerCall::AlterConfigs(call), ControllerResponse::AlterConfigs(responses)) => {
+                self.configs_altered(&mut cx, call, responses);
             }
             (ControllerCall::AutoCreate { topic }, ControllerResponse::CreateTopics(_)) => {
                 self.auto_creating.remove(&topic);

@@ -8,11 +8,12 @@
 //! `tests/fixtures/broker/differences.json`; the tests fail on a difference that is not listed and on a listed one that
 //! is none.
 
+mod alter_configs;
 mod api_versions;
 pub mod config;
 mod connections;
 mod context;
-mod create_topics;
+mod describe_configs;
 mod fetch;
 mod fetch_sessions;
 mod init_producer_id;
@@ -26,6 +27,7 @@ mod purgatory;
 mod server;
 mod startup;
 mod state;
+mod topics;
 
 pub use config::{ConfigError, Listener, ProcessRoles, ServerConfig};
 pub use server::Server;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::controller::{BROKER_RESOURCE, Change, ControllerRequest, MetadataRecord, RecoveryState, TOPIC_RESOURCE};
+use crate::controller::{Change, ControllerRequest, MetadataRecord, RecoveryState, TOPIC_RESOURCE};
 use crate::disk::DiskError;
 use crate::log::{Log, LogConfig, LogError, PartitionMetadata, log_directory_name, write_offset_checkpoint};
 use crate::node::{ConnId, EffectKind, FlushToken, Note};
@@ -15,7 +15,7 @@ use crate::wire::messages::alter_partition::{
 };
 
 use super::Broker;
-use super::config::{TopicConfig, TopicConfigs};
+use super::config::TopicConfig;
 use super::context::Context;
 use super::lifecycle::ControllerCall;
 use super::partition::{Partition, PartitionKey};
@@ -203,21 +203,17 @@ impl Broker {
         Ok(())
     }
 
-    fn topic_configs<'a>(&'a self, topic: &str) -> TopicConfigs<'a> {
-        TopicConfigs {
-            topic: self.image.configs.get(&(TOPIC_RESOURCE, topic.to_string())),
-            cluster: self.image.configs.get(&(BROKER_RESOURCE, String::new())),
-            server: &self.config,
-        }
-    }
-
     pub(super) fn topic_config(&self, topic: &str) -> TopicConfig {
-        self.topic_configs(topic).resolve()
+        self.image.topic_configs(topic, &self.config).resolve()
     }
 
     pub(super) fn log_config(&self, topic: &TopicConfig) -> LogConfig {
         let unsigned = |value: i64| u64::try_from(value).unwrap_or(0);
-        let expiration = self.config.value("producer.id.expiration.ms").and_then(|value| value.parse().ok());
+        let expiration = self
+            .image
+            .broker_configs(&self.config)
+            .value("producer.id.expiration.ms")
+            .and_then(|value| value.parse().ok());
         LogConfig {
             segment_bytes: unsigned(topic.segment_bytes.into()),
             segment_ms: topic.segment_ms,

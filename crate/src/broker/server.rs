@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::controller::{BrokerRegistration, Committed, Controller, ControllerChannel, FLUSH_TOKEN_BIT, MetadataImage};
+use crate::controller::{
+    BrokerRegistration, Committed, Controller, ControllerChannel, ControllerRequest, FLUSH_TOKEN_BIT, MetadataImage,
+};
 use crate::disk::Disk;
 use crate::log::Log;
 use crate::node::{
@@ -16,6 +18,7 @@ use crate::wire::api::ListenerKind;
 use crate::wire::schema::Message;
 use crate::wire::{ApiKey, Uuid, decode};
 
+use super::alter_configs::DEFAULT_LOG_LEVEL;
 use super::connections::{Connections, NEXT_TURN, RequestId};
 use super::context::Context;
 use super::fetch_sessions::FetchSessions;
@@ -48,6 +51,8 @@ pub(super) struct Broker {
     pub connections: Connections,
     pub fetch_sessions: FetchSessions,
     pub producer_ids: ProducerIds,
+    /// Of the one logger; what is set while the broker runs ends with it.
+    pub log_level: String,
     /// Topics that are being created because somebody asked for them.
     pub auto_creating: BTreeSet<String>,
     /// Where the listeners are bound, by number.
@@ -153,6 +158,7 @@ impl<D: Disk> Server<D> {
             connections,
             fetch_sessions,
             producer_ids: ProducerIds::default(),
+            log_level: DEFAULT_LOG_LEVEL.to_string(),
             auto_creating: BTreeSet::new(),
             bound: BTreeMap::new(),
             flushes: BTreeMap::new(),
@@ -363,7 +369,23 @@ impl Broker {
             ApiKey::FETCH => body.read().map(|body| self.handle_fetch(cx, request, body)),
             ApiKey::LIST_OFFSETS => body.read().map(|body| self.handle_list_offsets(cx, request, &body)),
             ApiKey::INIT_PRODUCER_ID => body.read().map(|body| self.handle_init_producer_id(cx, request, &body)),
-            ApiKey::CREATE_TOPICS => body.read().map(|body| self.handle_create_topics(request, body)),
+            ApiKey::CREATE_TOPICS => {
+                body.read().map(|body| self.forward(request, ControllerRequest::CreateTopics(body)))
+            }
+            ApiKey::DELETE_TOPICS => body
+                .read()
+                .map(|body| self.forward(request, ControllerRequest::DeleteTopics { request: body, version })),
+            ApiKey::CREATE_PARTITIONS => {
+                body.read().map(|body| self.forward(request, ControllerRequest::CreatePartitions(body)))
+            }
+            ApiKey::DESCRIBE_CONFIGS => body.read().map(|body| self.handle_describe_configs(cx, request, &body)),
+            ApiKey::ALTER_CONFIGS => body.read().map(|body| self.handle_alter_configs(cx, request, body)),
+            ApiKey::INCREMENTAL_ALTER_CONFIGS => {
+                body.read().map(|body| self.handle_incremental_alter_configs(cx, request, body))
+            }
+            ApiKey::LIST_CONFIG_RESOURCES => {
+                body.read().map(|body| self.handle_list_config_resources(cx, request, &body))
+            }
             _ => None,
         };
         served.is_some()

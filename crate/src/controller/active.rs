@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::broker::config::{ServerConfig, TopicConfigs};
+use crate::broker::config::ServerConfig;
 use crate::disk::Disk;
 use crate::node::{Duration, EventId, FlushToken, Instant, Outbox, Rng};
 use crate::wire::messages::alter_partition::{
@@ -22,11 +22,12 @@ use crate::wire::{ErrorCode, Uuid};
 
 use super::brokers::{self, BrokerControlState, BrokerSessions};
 use super::channel::{ControllerRequest, ControllerResponse, InFlight};
+use super::configs::ConfigControl;
 use super::elections::PartitionChange;
-use super::features::{ELIGIBLE_LEADER_REPLICAS_VERSION, FINALIZED_AT_FORMAT};
-use super::image::{BROKER_RESOURCE, MetadataImage, PartitionRegistration, TOPIC_RESOURCE};
+use super::features::FINALIZED_AT_FORMAT;
+use super::image::{BROKER_RESOURCE, MetadataImage, PartitionRegistration};
 use super::quorum::{QuorumError, QuorumLog};
-use super::topics::TopicCreation;
+use super::topics::TopicControl;
 use super::{MetadataRecord, RecoveryState};
 
 /// How many producer ids a broker gets at once (`ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE`).
@@ -124,9 +125,24 @@ impl Controller {
             ControllerRequest::BrokerRegistration(request) => self.register_broker(request, now.mono),
             ControllerRequest::BrokerHeartbeat(request) => self.heartbeat(request, now.mono),
             ControllerRequest::CreateTopics(request) => {
-                let mut creation = TopicCreation { image: &self.image, config: &self.config, rng: &mut self.rng };
-                let created = creation.create(request);
-                Decision { response: ControllerResponse::CreateTopics(created.response), records: created.records }
+                let (response, records) = self.topics().create(request);
+                Decision { response: ControllerResponse::CreateTopics(response), records }
+            }
+            ControllerRequest::DeleteTopics { request, version } => {
+                let (response, records) = self.topics().delete(request, *version);
+                Decision { response: ControllerResponse::DeleteTopics(response), records }
+            }
+            ControllerRequest::CreatePartitions(request) => {
+                let (response, records) = self.topics().create_partitions(request);
+                Decision { response: ControllerResponse::CreatePartitions(response), records }
+            }
+            ControllerRequest::AlterConfigs(request) => {
+                let (responses, records) = self.configs().replace(request);
+                Decision { response: ControllerResponse::AlterConfigs(responses), records }
+            }
+            ControllerRequest::IncrementalAlterConfigs(request) => {
+                let (responses, records) = self.configs().alter(request);
+                Decision { response: ControllerResponse::AlterConfigs(responses), records }
             }
             ControllerRequest::AllocateProducerIds(request) => self.allocate_producer_ids(request),
             ControllerRequest::AlterPartition(request) => self.alter_partition(request),
@@ -136,6 +152,14 @@ impl Controller {
         self.waiting.push_back(Waiting { end_offset: self.log.end_offset(), answer });
         self.log.request_flush(outbox);
         Ok(self.take_committed())
+    }
+
+    fn topics(&mut self) -> TopicControl<'_> {
+        TopicControl { image: &self.image, config: &self.config, rng: &mut self.rng }
+    }
+
+    fn configs(&self) -> ConfigControl<'_> {
+        ConfigControl { image: &self.image, server: &self.config }
     }
 
     /// A flush of the metadata log has come to its end.
@@ -295,7 +319,7 @@ impl Controller {
     /// `ReplicationControlManager.handleBrokerShutdown`, for the incarnation before a new one.
     fn remove_incarnation(&self, broker_id: i32, clean: bool, records: &mut Vec<MetadataRecord>) {
         let in_isr = |partition: &PartitionRegistration| partition.isr.contains(&broker_id);
-        if clean || !self.elr_enabled() {
+        if clean || !self.image.is_elr_enabled() {
             self.change_partitions(in_isr, Reason::Leaving(broker_id), records);
             return;
         }
@@ -314,10 +338,6 @@ impl Controller {
         self.image.topics.values().any(|topic| topic.partitions.values().any(|p| p.leader == broker_id))
     }
 
-    fn elr_enabled(&self) -> bool {
-        self.image.feature_level(ELIGIBLE_LEADER_REPLICAS_VERSION) > 0
-    }
-
     /// `ReplicationControlManager.generateLeaderAndIsrUpdates` over the partitions that `concerned` names.
     fn change_partitions(
         &self,
@@ -332,7 +352,7 @@ impl Controller {
             _ => is_active(id),
         };
         for topic in self.image.topics.values() {
-            let config = self.topic_configs(&topic.name).resolve();
+            let config = self.image.topic_configs(&topic.name, &self.config).resolve();
             for (partition_id, partition) in topic.partitions.iter().filter(|(_, partition)| concerned(partition)) {
                 let mut target_isr = partition.isr.clone();
                 if let Reason::Leaving(broker) | Reason::UncleanShutdown(broker) = reason {
@@ -346,7 +366,7 @@ impl Controller {
                     target_isr,
                     recovered: false,
                     min_isr: min_isr.min(partition.replicas.len()),
-                    elr_enabled: self.elr_enabled(),
+                    elr_enabled: self.image.is_elr_enabled(),
                     unclean_allowed: config.unclean_leader_election,
                     unclean_shutdown: match reason {
                         Reason::UncleanShutdown(broker) => Some(broker),
@@ -355,14 +375,6 @@ impl Controller {
                 };
                 records.extend(change.build(acceptable).map(MetadataRecord::from));
             }
-        }
-    }
-
-    fn topic_configs<'a>(&'a self, topic: &str) -> TopicConfigs<'a> {
-        TopicConfigs {
-            topic: self.image.configs.get(&(TOPIC_RESOURCE, topic.to_string())),
-            cluster: self.image.configs.get(&(BROKER_RESOURCE, String::new())),
-            server: &self.config,
         }
     }
 
@@ -453,7 +465,7 @@ impl Controller {
         if new_isr.iter().any(ineligible) {
             return refused(ErrorCode::INELIGIBLE_REPLICA);
         }
-        let config = self.topic_configs(&topic.name).resolve();
+        let config = self.image.topic_configs(&topic.name, &self.config).resolve();
         let min_isr = usize::try_from(config.min_insync_replicas).unwrap_or(1);
         let change = PartitionChange {
             topic_id,
@@ -462,7 +474,7 @@ impl Controller {
             target_isr: new_isr.clone(),
             recovered: !recovering,
             min_isr: min_isr.min(partition.replicas.len()),
-            elr_enabled: self.elr_enabled(),
+            elr_enabled: self.image.is_elr_enabled(),
             unclean_allowed: config.unclean_leader_election,
             unclean_shutdown: None,
         };

@@ -12,7 +12,12 @@ use crate::wire::messages::broker_lifecycle::{
     AllocateProducerIdsRequest, AllocateProducerIdsResponse, BrokerHeartbeatRequest, BrokerHeartbeatResponse,
     BrokerRegistrationRequest, BrokerRegistrationResponse,
 };
+use crate::wire::messages::configs::{
+    AlterConfigsRequest, AlterConfigsResourceResponse, IncrementalAlterConfigsRequest,
+};
+use crate::wire::messages::create_partitions::{CreatePartitionsRequest, CreatePartitionsResponse};
 use crate::wire::messages::create_topics::{CreateTopicsRequest, CreateTopicsResponse};
+use crate::wire::messages::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ControllerRequest {
@@ -20,6 +25,16 @@ pub enum ControllerRequest {
     BrokerHeartbeat(BrokerHeartbeatRequest),
     /// Forwarded for a client, or the broker's own for auto-creation.
     CreateTopics(CreateTopicsRequest),
+    /// Forwarded for a client. Old versions have no code for a deletion that is switched off.
+    DeleteTopics {
+        request: DeleteTopicsRequest,
+        version: i16,
+    },
+    /// Forwarded for a client.
+    CreatePartitions(CreatePartitionsRequest),
+    /// Forwarded for a client, without the resources that the broker has answered itself.
+    AlterConfigs(AlterConfigsRequest),
+    IncrementalAlterConfigs(IncrementalAlterConfigsRequest),
     AllocateProducerIds(AllocateProducerIdsRequest),
     AlterPartition(AlterPartitionRequest),
 }
@@ -29,6 +44,10 @@ pub enum ControllerResponse {
     BrokerRegistration(BrokerRegistrationResponse),
     BrokerHeartbeat(BrokerHeartbeatResponse),
     CreateTopics(CreateTopicsResponse),
+    DeleteTopics(DeleteTopicsResponse),
+    CreatePartitions(CreatePartitionsResponse),
+    /// To either of the two requests, in the order of its resources.
+    AlterConfigs(Vec<AlterConfigsResourceResponse>),
     AllocateProducerIds(AllocateProducerIdsResponse),
     AlterPartition(AlterPartitionResponse),
 }

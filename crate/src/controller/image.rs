@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::broker::config::{BrokerConfigs, ServerConfig, TopicConfigs};
 use crate::node::Address;
 use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::Uuid;
@@ -11,6 +12,7 @@ use crate::wire::messages::metadata_records::{
 };
 
 use super::MetadataRecord;
+use super::features::ELIGIBLE_LEADER_REPLICAS_VERSION;
 
 /// `PartitionChangeRecord.leader`: the leader stays (−2), or there is none (−1).
 pub const LEADER_UNCHANGED: i32 = -2;
@@ -19,6 +21,9 @@ pub const NO_LEADER: i32 = -1;
 /// `ConfigResource.Type`.
 pub const TOPIC_RESOURCE: i8 = 2;
 pub const BROKER_RESOURCE: i8 = 4;
+pub const BROKER_LOGGER_RESOURCE: i8 = 8;
+pub const CLIENT_METRICS_RESOURCE: i8 = 16;
+pub const GROUP_RESOURCE: i8 = 32;
 
 /// Whether an elected leader may have lost what was acked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,9 +179,28 @@ impl MetadataImage {
         self.features.get(name).copied().unwrap_or(0)
     }
 
-    pub fn config(&self, resource_type: i8, resource: &str, key: &str) -> Option<&str> {
-        let configs = self.configs.get(&(resource_type, resource.to_string()))?;
-        configs.get(key).map(String::as_str)
+    /// KIP-966.
+    pub fn is_elr_enabled(&self) -> bool {
+        self.feature_level(ELIGIBLE_LEADER_REPLICAS_VERSION) > 0
+    }
+
+    /// What is set for a resource; nothing is the same as no resource.
+    pub fn configs_of(&self, resource_type: i8, resource: &str) -> Option<&BTreeMap<String, String>> {
+        self.configs.get(&(resource_type, resource.to_string()))
+    }
+
+    /// The configuration of a node, given its file.
+    pub fn broker_configs<'a>(&'a self, server: &'a ServerConfig) -> BrokerConfigs<'a> {
+        BrokerConfigs {
+            node: self.configs_of(BROKER_RESOURCE, &server.node_id.to_string()),
+            cluster: self.configs_of(BROKER_RESOURCE, ""),
+            server,
+        }
+    }
+
+    /// The configuration of a topic on a node.
+    pub fn topic_configs<'a>(&'a self, topic: &str, server: &'a ServerConfig) -> TopicConfigs<'a> {
+        TopicConfigs { topic: self.configs_of(TOPIC_RESOURCE, topic), broker: self.broker_configs(server) }
     }
 
     /// Applies one record of the log.
@@ -293,6 +317,9 @@ impl MetadataImage {
             None => {
                 if let Some(configs) = self.configs.get_mut(&resource) {
                     configs.remove(&record.name);
+                    if configs.is_empty() {
+                        self.configs.remove(&resource);
+                    }
                 }
             }
         }

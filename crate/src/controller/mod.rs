@@ -8,20 +8,23 @@
 mod active;
 mod brokers;
 mod channel;
+mod configs;
 mod elections;
 mod features;
 mod image;
 mod placement;
 mod quorum;
 mod record;
+mod topic_changes;
 mod topics;
 
 pub use active::{Committed, Controller};
 pub use channel::{ControllerChannel, ControllerRequest, ControllerResponse, InFlight};
+pub use configs::{APPEND, DELETE, SET, SUBTRACT, changed_list};
 pub use features::{FINALIZED_AT_FORMAT, SUPPORTED_FEATURES};
 pub use image::{
-    BROKER_RESOURCE, BrokerRegistration, Change, MetadataImage, PartitionRegistration, RecoveryState, TOPIC_RESOURCE,
-    TopicImage,
+    BROKER_LOGGER_RESOURCE, BROKER_RESOURCE, BrokerRegistration, CLIENT_METRICS_RESOURCE, Change, GROUP_RESOURCE,
+    MetadataImage, PartitionRegistration, RecoveryState, TOPIC_RESOURCE, TopicImage,
 };
 pub use quorum::{FLUSH_TOKEN_BIT, METADATA_TOPIC};
 pub use record::MetadataRecord;

@@ -1,26 +1,29 @@
 //! CreateTopics in the controller (`ReplicationControlManager.createTopics`): names, configs, assignments, records.
+//! What becomes of topics later is in `topic_changes`.
 
-use crate::broker::config::{ServerConfig, TopicConfigs, check_topic_config};
+use crate::broker::config::{ServerConfig, TopicConfigs};
 use crate::node::Rng;
 use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::messages::create_topics::{
     CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
 };
-use crate::wire::messages::metadata_records::{ConfigRecord, PartitionRecord, TopicRecord};
+use crate::wire::messages::metadata_records::{PartitionRecord, TopicRecord};
 use crate::wire::{ErrorCode, Uuid};
 
 use super::MetadataRecord;
-use super::image::{BROKER_RESOURCE, MetadataImage, TOPIC_RESOURCE};
+use super::configs::{ConfigControl, Resource};
+use super::image::{BrokerRegistration, MetadataImage, TOPIC_RESOURCE};
 use super::placement::{ReplicaPlacer, UsableBroker};
 use super::quorum::METADATA_TOPIC;
 
 /// `org.apache.kafka.common.internals.Topic.MAX_NAME_LENGTH`.
 const TOPIC_NAME_LENGTH_MAX: usize = 249;
+pub(super) const ALL_FENCED: &str = "All brokers are currently fenced or in controlled shutdown.";
 /// A request for more partitions than this is refused as a whole (`MAX_PARTITIONS_PER_BATCH`).
 const PARTITIONS_PER_REQUEST_MAX: i64 = 10_000;
 
 /// A topic that was refused: code and Kafka's text.
-type Refusal = (ErrorCode, String);
+pub(super) type Refusal = (ErrorCode, String);
 
 /// Whether a topic may have this name; otherwise Kafka's text (`Topic.validate`).
 pub fn check_topic_name(name: &str) -> Result<(), String> {
@@ -39,33 +42,22 @@ pub fn check_topic_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// What a request for topics leads to: the answer, and the records to write first.
-pub struct CreatedTopics {
-    pub response: CreateTopicsResponse,
-    pub records: Vec<MetadataRecord>,
-}
-
-/// Everything that creating topics looks at.
-pub struct TopicCreation<'a> {
+/// Everything that a change of topics looks at.
+pub struct TopicControl<'a> {
     pub image: &'a MetadataImage,
     pub config: &'a ServerConfig,
     pub rng: &'a mut Rng,
 }
 
-impl TopicCreation<'_> {
-    pub fn create(&mut self, request: &CreateTopicsRequest) -> CreatedTopics {
+impl TopicControl<'_> {
+    /// The answer, and the records to write first.
+    pub fn create(&mut self, request: &CreateTopicsRequest) -> (CreateTopicsResponse, Vec<MetadataRecord>) {
         let mut records = Vec::new();
         let too_many = self.too_many_partitions(request);
         let twice = names_given_twice(request);
         let mut topics: Vec<CreatableTopicResult> = Vec::new();
         for topic in &request.topics {
-            if twice.contains(topic.name.as_str()) {
-                continue;
-            }
-            if topic.name == METADATA_TOPIC {
-                // Nobody may create the metadata log as a topic; Kafka says no more than this.
-                let error_code = ErrorCode::TOPIC_AUTHORIZATION_FAILED.0;
-                topics.push(CreatableTopicResult { name: topic.name.clone(), error_code, ..Default::default() });
+            if twice.contains(topic.name.as_str()) || topic.name == METADATA_TOPIC {
                 continue;
             }
             let created = match &too_many {
@@ -80,13 +72,17 @@ impl TopicCreation<'_> {
                 Err((error, message)) => refused(&topic.name, error, message),
             });
         }
-        topics.extend(
-            twice.iter().map(|name| refused(name, ErrorCode::INVALID_REQUEST, "Duplicate topic name.".to_string())),
-        );
+        let invalid = |name: &str, text: &str| refused(name, ErrorCode::INVALID_REQUEST, text.to_string());
+        topics.extend(twice.iter().map(|name| invalid(name, "Duplicate topic name.")));
+        let asks_for_metadata = request.topics.iter().any(|topic| topic.name == METADATA_TOPIC);
+        if asks_for_metadata && !twice.contains(METADATA_TOPIC) {
+            let text = "Creation of internal topic __cluster_metadata is prohibited.";
+            topics.push(invalid(METADATA_TOPIC, text));
+        }
         if request.validate_only {
             records.clear();
         }
-        CreatedTopics { response: CreateTopicsResponse { topics, ..Default::default() }, records }
+        (CreateTopicsResponse { topics, ..Default::default() }, records)
     }
 
     fn too_many_partitions(&self, request: &CreateTopicsRequest) -> Option<Refusal> {
@@ -96,15 +92,8 @@ impl TopicCreation<'_> {
             count => i64::from(count.max(0)),
         };
         let total: i64 = request.topics.iter().map(partitions).sum();
-        (total > PARTITIONS_PER_REQUEST_MAX).then(|| {
-            (
-                ErrorCode::POLICY_VIOLATION,
-                format!(
-                    "Excessively large number of partitions per request: {total}, which exceeds the maximum allowed \
-                     limit of {PARTITIONS_PER_REQUEST_MAX}."
-                ),
-            )
-        })
+        let text = "Excessively large number of partitions per request.";
+        (total > PARTITIONS_PER_REQUEST_MAX).then(|| (ErrorCode::POLICY_VIOLATION, text.to_string()))
     }
 
     fn create_topic(&mut self, topic: &CreatableTopic) -> Result<(CreatableTopicResult, Vec<MetadataRecord>), Refusal> {
@@ -114,7 +103,7 @@ impl TopicCreation<'_> {
             return Err((ErrorCode::TOPIC_ALREADY_EXISTS, format!("Topic '{name}' already exists.")));
         }
         self.check_collision(name)?;
-        let configs = checked_configs(topic)?;
+        let (configs, config_records) = self.checked_configs(topic)?;
         let assignments = self.assignments(topic)?;
         let topic_id = self.random_topic_id();
         let replication_factor = assignments.first().map_or(-1, |replicas| replicas.len() as i16);
@@ -128,16 +117,7 @@ impl TopicCreation<'_> {
         };
         let mut records: Vec<MetadataRecord> =
             vec![TopicRecord { name: name.to_string(), topic_id, ..Default::default() }.into()];
-        records.extend(configs.into_iter().map(|(key, value)| {
-            let record = ConfigRecord {
-                resource_type: TOPIC_RESOURCE,
-                resource_name: name.to_string(),
-                name: key,
-                value: Some(value),
-                ..Default::default()
-            };
-            record.into()
-        }));
+        records.extend(config_records);
         for (partition_id, replicas) in (0..).zip(assignments) {
             records.push(self.partition_record(topic_id, partition_id, replicas).into());
         }
@@ -183,22 +163,24 @@ impl TopicCreation<'_> {
                 format!("Unable to replicate the partition {factor} time(s): {why}"),
             )
         };
-        let usable: Vec<UsableBroker> = self
-            .image
-            .brokers
-            .values()
-            .map(|broker| UsableBroker { id: broker.broker_id, rack: broker.rack.clone(), fenced: broker.fenced })
-            .collect();
-        let mut placer = ReplicaPlacer::new(&usable, self.rng);
-        let mut assignments = Vec::new();
-        for _ in 0..partitions {
-            let replicas = placer.place(factor, self.rng).map_err(unable)?;
-            if !replicas.iter().any(|replica| self.is_active(*replica)) {
-                return Err(unable("All brokers are currently fenced or in controlled shutdown.".to_string()));
-            }
-            assignments.push(replicas);
+        let assignments = self.place(partitions, factor).map_err(unable)?;
+        if assignments.iter().any(|replicas| !replicas.iter().any(|replica| self.is_active(*replica))) {
+            return Err(unable(ALL_FENCED.to_string()));
         }
         Ok(assignments)
+    }
+
+    /// Brokers for the replicas of so many new partitions.
+    pub(super) fn place(&mut self, partitions: i32, factor: i16) -> Result<Vec<Vec<i32>>, String> {
+        let brokers = self.image.brokers.values();
+        let usable = |broker: &BrokerRegistration| UsableBroker {
+            id: broker.broker_id,
+            rack: broker.rack.clone(),
+            fenced: broker.fenced,
+        };
+        let usable: Vec<UsableBroker> = brokers.map(usable).collect();
+        let mut placer = ReplicaPlacer::new(&usable, self.rng);
+        (0..partitions).map(|_| placer.place(factor, self.rng)).collect()
     }
 
     fn manual_assignments(&self, topic: &CreatableTopic) -> Result<Vec<Vec<i32>>, Refusal> {
@@ -233,7 +215,7 @@ impl TopicCreation<'_> {
         Ok(partitions.into_values().collect())
     }
 
-    fn check_manual_replicas(&self, replicas: &[i32], factor: Option<usize>) -> Result<(), Refusal> {
+    pub(super) fn check_manual_replicas(&self, replicas: &[i32], factor: Option<usize>) -> Result<(), Refusal> {
         let assignment = |text: String| Err((ErrorCode::INVALID_REPLICA_ASSIGNMENT, text));
         if replicas.is_empty() {
             return assignment("The manual partition assignment includes an empty replica list.".to_string());
@@ -262,11 +244,11 @@ impl TopicCreation<'_> {
         }
     }
 
-    fn is_active(&self, broker_id: i32) -> bool {
+    pub(super) fn is_active(&self, broker_id: i32) -> bool {
         self.image.brokers.get(&broker_id).is_some_and(|broker| broker.is_active())
     }
 
-    fn partition_record(&self, topic_id: Uuid, partition_id: i32, replicas: Vec<i32>) -> PartitionRecord {
+    pub(super) fn partition_record(&self, topic_id: Uuid, partition_id: i32, replicas: Vec<i32>) -> PartitionRecord {
         let isr: Vec<i32> = replicas.iter().copied().filter(|replica| self.is_active(*replica)).collect();
         let directory = |replica: &i32| {
             let broker = self.image.brokers.get(replica);
@@ -286,8 +268,7 @@ impl TopicCreation<'_> {
     }
 
     fn described_configs(&self, own: &BTreeMap<String, String>) -> Vec<CreatableTopicConfigs> {
-        let cluster = self.image.configs.get(&(BROKER_RESOURCE, String::new()));
-        let layers = TopicConfigs { topic: Some(own), cluster, server: self.config };
+        let layers = TopicConfigs { topic: Some(own), broker: self.image.broker_configs(self.config) };
         let described = layers.all().map(|(name, value, source)| CreatableTopicConfigs {
             name: name.to_string(),
             value: Some(value),
@@ -297,6 +278,28 @@ impl TopicCreation<'_> {
         described.collect()
     }
 
+    /// The topic's own values, and the records that write them down.
+    fn checked_configs(
+        &self,
+        topic: &CreatableTopic,
+    ) -> Result<(BTreeMap<String, String>, Vec<MetadataRecord>), Refusal> {
+        let nulls = topic.configs.iter().filter(|config| config.value.is_none());
+        let nulls: Vec<&str> = nulls.map(|config| config.name.as_str()).collect();
+        if !nulls.is_empty() {
+            let text = format!("Null value not supported for topic configs: {}", nulls.join(","));
+            return Err((ErrorCode::INVALID_CONFIG, text));
+        }
+        let own = topic.configs.iter().filter_map(|config| Some((config.name.clone(), config.value.clone()?)));
+        let own: BTreeMap<String, String> = own.collect();
+        let control = ConfigControl { image: self.image, server: self.config };
+        let resource = Resource { kind: TOPIC_RESOURCE, name: &topic.name };
+        let changes = own.iter().map(|(name, value)| (name.clone(), Some(value.clone())));
+        let records = control
+            .checked(resource, changes.collect(), true)
+            .map_err(|(error, text)| (error, text.unwrap_or_default()))?;
+        Ok((own, records))
+    }
+
     fn random_topic_id(&mut self) -> Uuid {
         loop {
             if let Some(id) = Uuid::from_random(self.rng.bytes16()) {
@@ -304,16 +307,6 @@ impl TopicCreation<'_> {
             }
         }
     }
-}
-
-fn checked_configs(topic: &CreatableTopic) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut configs = BTreeMap::new();
-    for config in &topic.configs {
-        check_topic_config(&config.name, config.value.as_deref())
-            .map_err(|error| (ErrorCode::INVALID_CONFIG, error.to_string()))?;
-        configs.insert(config.name.clone(), config.value.clone().unwrap_or_default());
-    }
-    Ok(configs)
 }
 
 fn names_given_twice(request: &CreateTopicsRequest) -> BTreeSet<&str> {

@@ -1,18 +1,26 @@
-//! A server's configuration: Kafka's `server.properties`, parsed and checked once at the start.
+//! A server's configuration: Kafka's `server.properties`, parsed and checked once at the start, and what is laid over it
+//! while the server runs. Here are the keys and their rules; `broker` and `topic` say which of several values counts,
+//! `dynamic` what may be changed, `group` and `client_metrics` the rules of those resources.
 
 use crate::node::{Address, Duration};
 use crate::ordered::BTreeMap;
 
-mod keys;
+mod broker;
+mod client_metrics;
+mod decimal;
+mod dynamic;
+mod group;
+mod key;
 mod topic;
-mod topic_keys;
 mod value;
 
-pub use topic::{ConfigSource, TopicConfig, TopicConfigs, check_topic_config};
-pub use value::ConfigError;
-
-use keys::BROKER_KEYS;
-use value::Key;
+pub use broker::{BrokerConfigs, ConfigSource, Synonym};
+pub use client_metrics::check_client_metrics;
+pub use dynamic::check_broker_change;
+pub use group::{check_group_configs, group_value};
+pub use key::{BROKER_KEYS, CLIENT_METRICS_KEYS, GROUP_KEYS, Key, QUOTA_KEYS, TOPIC_KEYS, Table, Type};
+pub use topic::{TopicConfig, TopicConfigs, broker_name_of, check_topic_configs};
+pub use value::{ConfigError, list, shown};
 
 /// `process.roles`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,16 +67,19 @@ impl ServerConfig {
     pub fn from_properties(properties: &BTreeMap<String, String>) -> Result<ServerConfig, ConfigError> {
         let mut given = BTreeMap::new();
         for (name, value) in properties {
-            let key = value::find(BROKER_KEYS, name).ok_or_else(|| ConfigError::Unknown {
+            let key = BROKER_KEYS.find(name).ok_or_else(|| ConfigError::Unknown {
                 key: name.clone(),
-                nearest: value::nearest(BROKER_KEYS, name).unwrap_or_default(),
+                nearest: BROKER_KEYS.nearest(name).unwrap_or_default(),
             })?;
-            value::check(key, value)?;
+            value::check(&key, value)?;
             given.insert(key.name, value.trim().to_string());
         }
         let values = Values { given: &given };
         let process_roles = parse_roles(&values)?;
-        let node_id = values.required("node.id")?.parse().unwrap_or_default();
+        let node_id: i32 = values.required("node.id")?.parse().unwrap_or_default();
+        if values.given.contains_key("broker.id") && values.int("broker.id") != node_id {
+            return Err(ConfigError::Conflict("You must set `node.id` to the same value as `broker.id`.".to_string()));
+        }
         let controller_names = upper_case_list(values.required("controller.listener.names")?);
         let all = parse_listeners("listeners", values.text("listeners").unwrap_or_default())?;
         if process_roles.controller && !all.iter().any(|listener| controller_names.contains(&listener.name)) {
@@ -110,7 +121,7 @@ impl ServerConfig {
             [one] => (*one).to_string(),
             _ => return Err(ConfigError::NotYet("more than one directory in log.dirs".into())),
         };
-        Ok(ServerConfig {
+        let mut config = ServerConfig {
             node_id,
             process_roles,
             cluster_id: None,
@@ -126,7 +137,10 @@ impl ServerConfig {
             num_partitions: values.int("num.partitions"),
             default_replication_factor: values.number("default.replication.factor") as i16,
             given,
-        })
+        };
+        // Its former name goes with it.
+        config.given.insert("broker.id", node_id.to_string());
+        Ok(config)
     }
 
     /// The properties of a node that is a whole cluster by itself: what `steplog broker` starts from, and what a
@@ -147,11 +161,8 @@ impl ServerConfig {
 
     /// Given keys that Kafka knows and that change nothing here, sorted. A shell tells the user.
     pub fn without_effect(&self) -> Vec<&'static str> {
-        self.given
-            .keys()
-            .filter(|name| value::find(BROKER_KEYS, name).is_some_and(|key| !key.acted_on))
-            .copied()
-            .collect()
+        let changes_nothing = |name: &&&'static str| BROKER_KEYS.find(name).is_some_and(|key| !key.is_acted_on());
+        self.given.keys().filter(changes_nothing).copied().collect()
     }
 
     /// The value of a key, given or default; `None` if it is null.
@@ -159,9 +170,9 @@ impl ServerConfig {
         Values { given: &self.given }.text(name)
     }
 
-    /// Whether the key was given rather than left at its default.
-    pub fn is_given(&self, name: &str) -> bool {
-        self.given.contains_key(name)
+    /// The value of a key that was given rather than left at its default.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        self.given.get(name).map(String::as_str)
     }
 }
 
@@ -174,7 +185,7 @@ impl<'a> Values<'a> {
     fn text(&self, name: &str) -> Option<&'a str> {
         match self.given.get(name) {
             Some(value) => Some(value.as_str()),
-            None => value::find(BROKER_KEYS, name).and_then(|key: &Key| key.default),
+            None => BROKER_KEYS.find(name).and_then(|key| key.default),
         }
     }
 

@@ -1,20 +1,11 @@
-//! A topic's configuration: its own values over the cluster's and the broker's, which have other names for the same
-//! thing (`ServerTopicConfigSynonyms`).
+//! A topic's configuration: its own values over the broker's, which have other names for the same thing
+//! (`ServerTopicConfigSynonyms`).
 
-use super::topic_keys::TOPIC_KEYS;
+use super::broker::{BrokerConfigs, ConfigSource};
+use super::key::TOPIC_KEYS;
 use super::value::{self, ConfigError};
-use super::{ConfigError as Error, ServerConfig};
 use crate::ordered::BTreeMap;
 use crate::record::Compression;
-
-/// Where an effective value comes from, by the numbers of `ConfigEntry.ConfigSource` on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConfigSource {
-    Topic = 1,
-    ClusterDefault = 3,
-    StaticBroker = 4,
-    Default = 5,
-}
 
 /// The broker keys that give a topic key its default, the first one set wins; with the factor from their unit to ours.
 fn synonyms(topic_key: &str) -> &'static [(&'static str, i64)] {
@@ -55,23 +46,48 @@ fn synonyms(topic_key: &str) -> &'static [(&'static str, i64)] {
     }
 }
 
-/// Checks one topic config as the controller does before it is written down.
-pub fn check_topic_config(name: &str, value: Option<&str>) -> Result<(), ConfigError> {
-    let key =
-        value::find(TOPIC_KEYS, name).ok_or_else(|| Error::Conflict(format!("Unknown topic config name: {name}")))?;
-    match value {
-        Some(value) => value::check(key, value),
-        None => Err(Error::Conflict(format!("Null value not supported for topic configs: {name}"))),
+/// The broker key whose description stands for a topic key's default: the first of its names there.
+pub fn broker_name_of(topic_key: &str) -> Option<&'static str> {
+    synonyms(topic_key).first().map(|(name, _)| *name)
+}
+
+/// Checks what a topic is to be configured with, as the controller does before it is written down: names, values, and
+/// what must hold between them (`LogConfig.validate`).
+pub fn check_topic_configs(configs: &BTreeMap<String, String>, broker: BrokerConfigs<'_>) -> Result<(), ConfigError> {
+    let conflict = |text: String| Err(ConfigError::Conflict(text));
+    for name in configs.keys() {
+        if TOPIC_KEYS.find(name).is_none() {
+            return conflict(format!("Unknown topic config name: {name}"));
+        }
     }
+    for (name, value) in configs {
+        if let Some(key) = TOPIC_KEYS.find(name) {
+            value::check(&key, value)?;
+        }
+    }
+    let layers = TopicConfigs { topic: Some(configs), broker };
+    let (min, max) = (layers.number("min.compaction.lag.ms"), layers.number("max.compaction.lag.ms"));
+    if min > max {
+        return conflict(format!(
+            "conflict topic config setting min.compaction.lag.ms ({min}) > max.compaction.lag.ms ({max})"
+        ));
+    }
+    if layers.text("remote.storage.enable").eq_ignore_ascii_case("true") {
+        return conflict(
+            "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log \
+             storage."
+                .to_string(),
+        );
+    }
+    Ok(())
 }
 
 /// The layers in which a topic's values lie.
+#[derive(Debug, Clone, Copy)]
 pub struct TopicConfigs<'a> {
     /// The topic's own.
     pub topic: Option<&'a BTreeMap<String, String>>,
-    /// The cluster-wide dynamic defaults, by broker key.
-    pub cluster: Option<&'a BTreeMap<String, String>>,
-    pub server: &'a ServerConfig,
+    pub broker: BrokerConfigs<'a>,
 }
 
 impl TopicConfigs<'_> {
@@ -80,29 +96,27 @@ impl TopicConfigs<'_> {
         if let Some(value) = self.topic.and_then(|configs| configs.get(name)) {
             return Some((value.clone(), ConfigSource::Topic));
         }
-        let synonyms = synonyms(name);
-        let cluster = |key: &str| self.cluster.and_then(|configs| configs.get(key));
-        if let Some((value, factor)) = synonyms.iter().find_map(|(key, factor)| Some((cluster(key)?, *factor))) {
-            return Some((scaled(value, factor), ConfigSource::ClusterDefault));
+        for source in [ConfigSource::Broker, ConfigSource::ClusterDefault, ConfigSource::StaticBroker] {
+            let set = |(key, factor): &(&'static str, i64)| Some((self.broker.set(source, key)?, *factor));
+            if let Some((value, factor)) = synonyms(name).iter().find_map(set) {
+                return Some((scaled(value, factor), source));
+            }
         }
-        let given = |key: &str| self.server.value(key).filter(|_| self.server.is_given(key));
-        if let Some((value, factor)) = synonyms.iter().find_map(|(key, factor)| Some((given(key)?, *factor))) {
-            return Some((scaled(value, factor), ConfigSource::StaticBroker));
-        }
-        let default = value::find(TOPIC_KEYS, name)?.default?;
+        let default = TOPIC_KEYS.find(name)?.default?;
         Some((default.to_string(), ConfigSource::Default))
     }
 
-    /// Every public topic key in order of name, as CreateTopics and DescribeConfigs list them.
+    /// Every topic key in order of name, as CreateTopics lists them; an internal one if the topic has it.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, String, ConfigSource)> + '_ {
+        let own = |name: &str| self.topic.is_some_and(|configs| configs.contains_key(name));
         TOPIC_KEYS
-            .iter()
-            .filter(|key| !key.name.starts_with("internal."))
+            .keys()
+            .filter(move |key| !key.is_internal() || own(key.name))
             .filter_map(|key| self.effective(key.name).map(|(value, source)| (key.name, value, source)))
     }
 
     fn number(&self, name: &str) -> i64 {
-        self.effective(name).and_then(|(value, _)| value.parse().ok()).unwrap_or_default()
+        self.effective(name).and_then(|(value, _)| value.trim().parse().ok()).unwrap_or_default()
     }
 
     fn int(&self, name: &str) -> i32 {
@@ -110,14 +124,14 @@ impl TopicConfigs<'_> {
     }
 
     fn text(&self, name: &str) -> String {
-        self.effective(name).map(|(value, _)| value).unwrap_or_default()
+        self.effective(name).map(|(value, _)| value.trim().to_string()).unwrap_or_default()
     }
 
     /// The values that a partition's leader needs, parsed.
     pub fn resolve(&self) -> TopicConfig {
         let policy = self.text("cleanup.policy");
         let segment_bytes = match self.effective("internal.segment.bytes") {
-            Some((value, _)) => value.parse().unwrap_or_default(),
+            Some((value, _)) => value.trim().parse().unwrap_or_default(),
             None => self.int("segment.bytes"),
         };
         TopicConfig {
@@ -129,7 +143,7 @@ impl TopicConfigs<'_> {
             unclean_leader_election: self.text("unclean.leader.election.enable").eq_ignore_ascii_case("true"),
             compression: match self.text("compression.type").as_str() {
                 "uncompressed" => Some(Compression::NONE),
-                codec => Compression::named(codec, |key| self.effective(key)?.0.parse().ok()),
+                codec => Compression::named(codec, |key| self.effective(key)?.0.trim().parse().ok()),
             },
             compact: value::list(&policy).contains(&"compact"),
             segment_bytes,
@@ -170,6 +184,7 @@ pub struct TopicConfig {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ServerConfig;
     use super::*;
     use crate::node::Address;
 
@@ -181,26 +196,18 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_takes_its_own_value_then_the_clusters_then_the_brokers() {
-        let server = server(&[("min.insync.replicas", "2"), ("log.roll.hours", "1")]);
+    fn a_topic_takes_its_own_value_then_the_brokers_then_the_clusters_then_the_files() {
+        let server = server(&[("min.insync.replicas", "2"), ("log.roll.hours", "1"), ("log.segment.bytes", "2000000")]);
         let own = BTreeMap::from([("retention.ms".to_string(), "5".to_string())]);
         let cluster = BTreeMap::from([("min.insync.replicas".to_string(), "1".to_string())]);
-        let configs = TopicConfigs { topic: Some(&own), cluster: Some(&cluster), server: &server };
+        let node = BTreeMap::from([("log.segment.bytes".to_string(), "3000000".to_string())]);
+        let broker = BrokerConfigs { node: Some(&node), cluster: Some(&cluster), server: &server };
+        let configs = TopicConfigs { topic: Some(&own), broker };
         assert_eq!(configs.effective("retention.ms"), Some(("5".into(), ConfigSource::Topic)));
+        assert_eq!(configs.effective("segment.bytes"), Some(("3000000".into(), ConfigSource::Broker)));
         assert_eq!(configs.effective("min.insync.replicas"), Some(("1".into(), ConfigSource::ClusterDefault)));
         assert_eq!(configs.effective("segment.ms"), Some(("3600000".into(), ConfigSource::StaticBroker)));
         assert_eq!(configs.effective("retention.bytes"), Some(("-1".into(), ConfigSource::Default)));
         assert_eq!(configs.resolve().segment_ms, 3_600_000);
-    }
-
-    #[test]
-    fn a_topic_config_is_checked_with_kafkas_texts() {
-        let text = |name, value| check_topic_config(name, value).expect_err("bad").to_string();
-        assert_eq!(text("nope", Some("1")), "Unknown topic config name: nope");
-        assert_eq!(
-            text("segment.bytes", Some("200")),
-            "Invalid value 200 for configuration segment.bytes: Value must be at least 1048576"
-        );
-        assert_eq!(text("retention.ms", None), "Null value not supported for topic configs: retention.ms");
     }
 }

@@ -1,73 +1,10 @@
-//! One configuration key and its value: types, ranges and the texts of `org.apache.kafka.common.config.ConfigDef`.
+//! One configuration value: whether its key allows it, with the texts of `org.apache.kafka.common.config.ConfigDef`.
 
+use std::cmp::Ordering;
 use std::fmt;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Type {
-    Boolean,
-    Class,
-    Double,
-    Int,
-    List,
-    Long,
-    Password,
-    Short,
-    String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Valid {
-    Any,
-    AtLeast(i64),
-    Between(i64, i64),
-    /// `compression.gzip.level`: a level, or −1 for the library's default.
-    BetweenOrMinusOne(i64, i64),
-    /// `log.cleaner.*.ratio` and the like: from 0 to one half.
-    HalfAtMost,
-    NonEmpty,
-    OneOf(&'static [&'static str]),
-    OneOfNoCase(&'static [&'static str]),
-}
-
-/// A row of a table of keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Key {
-    pub name: &'static str,
-    pub kind: Type,
-    /// `None` if there is no default or the default is null.
-    pub default: Option<&'static str>,
-    pub valid: Valid,
-    /// Whether setting it changes anything here.
-    pub acted_on: bool,
-}
-
-/// Finds a row of a table sorted by name.
-pub(crate) fn find(table: &'static [Key], name: &str) -> Option<&'static Key> {
-    table.binary_search_by(|key| key.name.cmp(name)).ok().and_then(|at| table.get(at))
-}
-
-/// The name in the table that is nearest to `name` by edit distance; the first of equals.
-pub(crate) fn nearest(table: &'static [Key], name: &str) -> Option<&'static str> {
-    table.iter().min_by_key(|key| edit_distance(key.name, name)).map(|key| key.name)
-}
-
-fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, l) in left.chars().enumerate() {
-        let mut diagonal = i;
-        let mut before = i + 1;
-        for (r, cell) in right.iter().zip(row.iter_mut().skip(1)) {
-            let here = (*cell + 1).min(before + 1).min(diagonal + usize::from(l != *r));
-            diagonal = std::mem::replace(cell, here);
-            before = here;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
+use super::decimal::Decimal;
+use super::key::{Key, Type};
 
 /// Why a configuration is refused. Its text is Kafka's `ConfigException` message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +23,7 @@ pub enum ConfigError {
         key: String,
         nearest: &'static str,
     },
-    /// A rule over several keys; the text is Kafka's.
+    /// A rule over several keys, or one that has its own text; the text is Kafka's.
     Conflict(String),
     /// Kafka can do it, this server not yet.
     NotYet(String),
@@ -112,123 +49,185 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Checks one value against its key, as `ConfigDef.parseType` and its validators do.
-pub(crate) fn check(key: &Key, value: &str) -> Result<(), ConfigError> {
-    let trimmed = value.trim();
-    check_type(key.kind, trimmed).and_then(|()| check_valid(key, trimmed)).map_err(|why| ConfigError::Invalid {
-        key: key.name.to_string(),
-        value: trimmed.to_string(),
-        why,
+pub(super) fn invalid(key: &str, value: impl Into<String>, why: impl Into<String>) -> ConfigError {
+    ConfigError::Invalid { key: key.to_string(), value: value.into(), why: why.into() }
+}
+
+/// Checks one value against its key, as `ConfigDef.parseType` and its validators do. Gives the value as Kafka shows it.
+pub fn check(key: &Key, value: &str) -> Result<String, ConfigError> {
+    let parsed = canonical(key.kind, value).map_err(|why| invalid(key.name, value, why))?;
+    check_valid(key, &parsed)?;
+    Ok(parsed)
+}
+
+/// The value as DescribeConfigs shows it: parsed and printed again.
+pub fn shown(kind: Type, value: &str) -> String {
+    canonical(kind, value).unwrap_or_else(|_| value.to_string())
+}
+
+/// The value as `ConfigDef.convertToString` of the parsed one shows it, or why it cannot be parsed.
+fn canonical(kind: Type, value: &str) -> Result<String, &'static str> {
+    let value = value.trim();
+    let parsed = match kind {
+        Type::Boolean if value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false") => {
+            return Ok(value.to_ascii_lowercase());
+        }
+        Type::Boolean => return Err("Expected value to be either true or false"),
+        Type::Int => value.parse::<i32>().map(i64::from).map_err(|_| "Not a number of type INT"),
+        Type::Short => value.parse::<i16>().map(i64::from).map_err(|_| "Not a number of type SHORT"),
+        Type::Long => value.parse::<i64>().map_err(|_| "Not a number of type LONG"),
+        Type::Double if value == "NaN" => return Ok(value.to_string()),
+        Type::Double => {
+            return Decimal::parse(value).map(|number| number.to_java()).ok_or("Not a number of type DOUBLE");
+        }
+        Type::List => return Ok(list(value).join(",")),
+        Type::Class | Type::Password | Type::String => return Ok(value.to_string()),
+    };
+    parsed.map(|number| number.to_string())
+}
+
+fn check_valid(key: &Key, parsed: &str) -> Result<(), ConfigError> {
+    let why = match key.valid.split(':').next().unwrap_or_default() {
+        "-" => return Ok(()),
+        "in" | "in!" | "IN" | "list" | "list!" if key.kind == Type::List => return check_list(key, parsed),
+        "in" | "IN" => return check_choice(key, parsed),
+        "nonempty" => parsed.is_empty().then(|| "String must be non-empty".to_string()),
+        "throttled" => return check_throttled_replicas(key.name, parsed),
+        "reset" => check_offset_reset(parsed),
+        rule => out_of_range(rule, parsed),
+    };
+    why.map_or(Ok(()), |why| Err(invalid(key.name, parsed, why)))
+}
+
+/// Numbers: `>=1`, `1..9`, `-1|1..9`.
+fn out_of_range(rule: &str, parsed: &str) -> Option<String> {
+    let number = Decimal::parse(parsed)?;
+    let is = |ordering, bound| Decimal::parse(bound).is_some_and(|bound| number.compare(&bound) == ordering);
+    if let Some(low) = rule.strip_prefix(">=") {
+        return is(Ordering::Less, low).then(|| format!("Value must be at least {low}"));
+    }
+    let (or_minus_one, range) = rule.strip_prefix("-1|").map_or((false, rule), |range| (true, range));
+    let (low, high) = range.split_once("..")?;
+    let (too_low, too_high) = (is(Ordering::Less, low), is(Ordering::Greater, high));
+    match (too_low || too_high, or_minus_one) {
+        (false, _) => None,
+        (true, true) if parsed == "-1" => None,
+        (true, true) => Some(format!("Value must be between {low} and {high} or equal to -1")),
+        (true, false) if too_low => Some(format!("Value must be at least {low}")),
+        (true, false) => Some(format!("Value must be no more than {high}")),
+    }
+}
+
+/// `ConfigDef.ValidList`.
+fn check_list(key: &Key, parsed: &str) -> Result<(), ConfigError> {
+    let (rule, choices) = key.valid.split_once(':').unwrap_or((key.valid, ""));
+    if parsed.is_empty() && rule.ends_with('!') {
+        let valid = match choices {
+            "" => "any non-empty value".to_string(),
+            _ => format!("[{}]", choices.replace(',', ", ")),
+        };
+        return Err(ConfigError::Conflict(format!(
+            "Configuration '{}' must not be empty. Valid values include: {valid}",
+            key.name
+        )));
+    }
+    for element in list(parsed) {
+        if element.is_empty() {
+            return Err(ConfigError::Conflict(format!("Configuration '{}' values must not be empty.", key.name)));
+        }
+        if !choices.is_empty() {
+            check_choice(key, element)?;
+        }
+    }
+    Ok(())
+}
+
+/// `ConfigDef.ValidString` and its case-insensitive sibling.
+fn check_choice(key: &Key, value: &str) -> Result<(), ConfigError> {
+    let (rule, choices) = key.valid.split_once(':').unwrap_or_default();
+    let any_case = rule == "IN";
+    let is = |choice: &str| if any_case { choice.eq_ignore_ascii_case(value) } else { choice == value };
+    if choices.split(',').any(is) {
+        return Ok(());
+    }
+    let case = if any_case { " (case insensitive)" } else { "" };
+    Err(invalid(key.name, value, format!("String must be one of{case}: {}", choices.replace(',', ", "))))
+}
+
+/// `ThrottledReplicaListValidator`.
+fn check_throttled_replicas(name: &str, parsed: &str) -> Result<(), ConfigError> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_replica = |entry: &str| {
+        entry.is_empty() || entry.split_once(':').is_some_and(|(left, right)| is_number(left) && is_number(right))
+    };
+    let entries = list(parsed);
+    if entries.iter().all(|entry| is_replica(entry)) || entries.concat() == "*" {
+        return Ok(());
+    }
+    let why = format!(
+        "{name} must be the literal '*' or a list of replicas in the following format: \
+         [partitionId]:[brokerId],[partitionId]:[brokerId],..."
+    );
+    Err(invalid(name, format!("[{}]", entries.join(", ")), why))
+}
+
+/// `ShareGroupAutoOffsetResetStrategy.Validator`.
+fn check_offset_reset(parsed: &str) -> Option<String> {
+    let known = parsed == "earliest" || parsed == "latest" || parsed.starts_with("by_duration:");
+    (!known).then(|| {
+        format!(
+            "Invalid value `{parsed}` for configuration share.auto.offset.reset. The value must be either 'earliest', \
+             'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+        )
     })
 }
 
-fn check_type(kind: Type, value: &str) -> Result<(), String> {
-    let numeric = |ok: bool, name: &str| if ok { Ok(()) } else { Err(format!("Not a number of type {name}")) };
-    match kind {
-        Type::Boolean if value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false") => Ok(()),
-        Type::Boolean => Err("Expected value to be either true or false".to_string()),
-        Type::Int => numeric(value.parse::<i32>().is_ok(), "INT"),
-        Type::Short => numeric(value.parse::<i16>().is_ok(), "SHORT"),
-        Type::Long => numeric(value.parse::<i64>().is_ok(), "LONG"),
-        Type::Double => numeric(decimal_millionths(value).is_some(), "DOUBLE"),
-        Type::Class | Type::List | Type::Password | Type::String => Ok(()),
-    }
-}
-
-fn check_valid(key: &Key, value: &str) -> Result<(), String> {
-    // Bounds are whole numbers except one half, so millionths compare exactly without floats.
-    let number = if key.kind == Type::Double {
-        decimal_millionths(value).unwrap_or(0)
-    } else {
-        i128::from(value.parse::<i64>().unwrap_or(0)) * MILLION
-    };
-    let at_least = |low: i64| {
-        if number < i128::from(low) * MILLION { Err(format!("Value must be at least {low}")) } else { Ok(()) }
-    };
-    let no_more = |high: i64| {
-        if number > i128::from(high) * MILLION { Err(format!("Value must be no more than {high}")) } else { Ok(()) }
-    };
-    match key.valid {
-        Valid::Any => Ok(()),
-        Valid::AtLeast(low) => at_least(low),
-        Valid::Between(low, high) => at_least(low).and_then(|()| no_more(high)),
-        Valid::BetweenOrMinusOne(_, _) if number == -MILLION => Ok(()),
-        Valid::BetweenOrMinusOne(low, high) => at_least(low)
-            .and_then(|()| no_more(high))
-            .map_err(|_| format!("Value must be between {low} and {high} or equal to -1")),
-        Valid::HalfAtMost if number * 2 > MILLION => Err("Value must be no more than 0.5".to_string()),
-        Valid::HalfAtMost => at_least(0),
-        Valid::NonEmpty if value.is_empty() => Err("String must be non-empty".to_string()),
-        Valid::NonEmpty => Ok(()),
-        Valid::OneOf(names) => elements(key.kind, value)
-            .iter()
-            .all(|element| names.contains(element))
-            .then_some(())
-            .ok_or_else(|| format!("String must be one of: {}", names.join(", "))),
-        Valid::OneOfNoCase(names) => elements(key.kind, value)
-            .iter()
-            .all(|element| names.iter().any(|name| name.eq_ignore_ascii_case(element)))
-            .then_some(())
-            .ok_or_else(|| format!("String must be one of (case insensitive): {}", names.join(", "))),
-    }
-}
-
-/// The parts of a list; a string is its own only part.
-fn elements(kind: Type, value: &str) -> Vec<&str> {
-    match kind {
-        Type::List => list(value),
-        _ => vec![value],
-    }
-}
-
 /// A comma-separated list, without the blanks around its parts. Empty text is the empty list.
-pub(crate) fn list(value: &str) -> Vec<&str> {
+pub fn list(value: &str) -> Vec<&str> {
     if value.trim().is_empty() { Vec::new() } else { value.split(',').map(str::trim).collect() }
-}
-
-const MILLION: i128 = 1_000_000;
-
-/// A decimal number in millionths: `0.5` is 500000. Exponents are not accepted.
-fn decimal_millionths(value: &str) -> Option<i128> {
-    let (negative, digits) = match value.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, value),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let all_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    if whole.len() + fraction.len() == 0 || whole.len() > 18 || !all_digits(whole) || !all_digits(fraction) {
-        return None;
-    }
-    let padded: String = fraction.chars().chain(std::iter::repeat('0')).take(6).collect();
-    let number = whole.parse::<i128>().unwrap_or(0) * MILLION + padded.parse::<i128>().ok()?;
-    Some(if negative { -number } else { number })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::key::BROKER_KEYS;
     use super::*;
 
-    const NUM_PARTITIONS: Key =
-        Key { name: "num.partitions", kind: Type::Int, default: Some("1"), valid: Valid::AtLeast(1), acted_on: true };
+    fn text(name: &str, value: &str) -> String {
+        let key = BROKER_KEYS.find(name).expect("known");
+        check(&key, value).unwrap_or_else(|error| error.to_string())
+    }
 
     #[test]
     fn a_value_out_of_range_or_of_the_wrong_type_gets_kafkas_text() {
-        let text = |value: &str| check(&NUM_PARTITIONS, value).map_err(|error| error.to_string());
-        assert_eq!(text("3"), Ok(()));
-        assert_eq!(text("0"), Err("Invalid value 0 for configuration num.partitions: Value must be at least 1".into()));
+        assert_eq!(text("num.partitions", " +3 "), "3");
         assert_eq!(
-            text("three"),
-            Err("Invalid value three for configuration num.partitions: Not a number of type INT".into())
+            text("num.partitions", "0"),
+            "Invalid value 0 for configuration num.partitions: Value must be at least 1"
+        );
+        assert_eq!(
+            text("num.partitions", "three"),
+            "Invalid value three for configuration num.partitions: Not a number of type INT"
+        );
+        assert_eq!(
+            text("remote.log.manager.task.retry.jitter", "1"),
+            "Invalid value 1.0 for configuration remote.log.manager.task.retry.jitter: Value must be no more than 0.5"
         );
     }
 
     #[test]
-    fn decimals_compare_without_floats() {
-        let ratio = Key { kind: Type::Double, valid: Valid::Between(0, 1), ..NUM_PARTITIONS };
-        assert!(check(&ratio, "0.5").is_ok());
-        assert!(check(&ratio, "1").is_ok());
-        assert!(check(&ratio, "1.000001").is_err());
-        assert!(check(&ratio, "-0.1").is_err());
-        assert!(check(&ratio, "half").is_err());
+    fn a_list_is_checked_element_by_element() {
+        assert_eq!(text("log.cleanup.policy", "compact , delete"), "compact,delete");
+        assert_eq!(
+            text("log.cleanup.policy", "compact,,delete"),
+            "Configuration 'log.cleanup.policy' values must not be empty."
+        );
+        assert_eq!(
+            text("process.roles", ""),
+            "Configuration 'process.roles' must not be empty. Valid values include: [broker, controller]"
+        );
+        assert_eq!(
+            text("log.dirs", " "),
+            "Configuration 'log.dirs' must not be empty. Valid values include: any non-empty value"
+        );
     }
 }
