@@ -59,7 +59,7 @@ fn good_and_bad_settings_end_as_with_kafkas_clients() {
             .collect();
         let ours = parse(case);
         let thrown: Vec<(&str, &str)> = match &ours {
-            Err(ConfigError::Thrown(chain)) => chain.iter().map(|e| (e.class, e.message.as_str())).collect(),
+            Err(ConfigError::Thrown(thrown)) => thrown.chain().map(|e| (e.class, e.message.as_str())).collect(),
             _ => Vec::new(),
         };
         let same = thrown == expected && ours.is_err() != expected.is_empty();

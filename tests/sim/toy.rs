@@ -196,7 +196,7 @@ impl Client {
                     .map(|it| it.0)
                     .collect();
                 for call in failed {
-                    let exception = Exception { class: "Gone", message: format!("{why:?}") };
+                    let exception = Exception::new("Gone", format!("{why:?}"));
                     emit(EffectKind::Reply(call, Reply::Failed(exception)));
                 }
             }

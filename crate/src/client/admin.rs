@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use super::config::AdminConfig;
+use super::drive::Driven;
 use super::exceptions;
 use super::metadata::Metadata;
 use super::network::{Completion, Network, Outcome, Request, Sent};
 use super::outbox::Outbox;
-use crate::node::{CallId, Command, EventId, Exception, Input, NewTopic, Reply, Rng};
+use crate::node::{CallId, Command, EventId, Exception, NewTopic, Reply, Rng};
 use crate::wire;
 use crate::wire::ErrorCode;
 use crate::wire::messages::create_topics::{
@@ -40,46 +41,17 @@ pub(super) struct Admin {
     closed: bool,
 }
 
-impl Admin {
-    pub fn new(client_id: String, config: AdminConfig, rng: &Rng) -> Admin {
-        let metadata = Metadata::new(&config.connection, None, false, rng.fork("metadata"));
-        let network = Network::new(client_id, &config.connection, MAX_IN_FLIGHT, metadata, rng.fork("network"));
-        Admin { config: Arc::new(config), network, calls: Vec::new(), look_ms: None, closed: false }
+impl Driven for Admin {
+    fn network(&mut self) -> &mut Network {
+        &mut self.network
     }
 
-    pub fn handle(&mut self, input: Input, outbox: &mut Outbox<'_>) {
-        let mut done = Vec::new();
-        match input {
-            Input::Command(call, command) => self.command(call, command, outbox),
-            input if !self.closed => self.network.handle(input, &mut done, outbox),
-            _ => return,
-        }
-        let mut first = true;
-        while !self.closed {
-            let mut acted = !done.is_empty();
-            for completion in std::mem::take(&mut done) {
-                self.complete(completion, outbox);
-            }
-            acted |= self.send(outbox);
-            acted |= self.network.poll(first, &mut done, outbox);
-            first = false;
-            if !acted {
-                return;
-            }
-        }
-    }
-
-    pub fn next_timeout_ms(&self) -> Option<i64> {
-        if self.closed {
-            return None;
-        }
-        let deadlines = self.calls.iter().map(|call| call.deadline_ms);
-        deadlines.chain(self.look_ms).chain(self.network.next_timeout_ms()).min()
+    fn is_closed(&self) -> bool {
+        self.closed
     }
 
     fn command(&mut self, call: CallId, command: Command, outbox: &mut Outbox<'_>) {
-        let refused =
-            |message: &str| Reply::Failed(Exception { class: "IllegalStateException", message: message.to_owned() });
+        let refused = |message: &str| Reply::Failed(Exception::new("IllegalStateException", message.to_owned()));
         match command {
             Command::Close { .. } | Command::Shutdown => {
                 self.network.close(outbox);
@@ -104,6 +76,30 @@ impl Admin {
         }
     }
 
+    fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+        self.completed(done, outbox);
+    }
+
+    fn advance(&mut self, outbox: &mut Outbox<'_>) -> bool {
+        self.send(outbox)
+    }
+}
+
+impl Admin {
+    pub fn new(client_id: String, config: AdminConfig, rng: &Rng) -> Admin {
+        let metadata = Metadata::new(&config.connection, None, false, rng.fork("metadata"));
+        let network = Network::new(client_id, &config.connection, MAX_IN_FLIGHT, metadata, rng.fork("network"));
+        Admin { config: Arc::new(config), network, calls: Vec::new(), look_ms: None, closed: false }
+    }
+
+    pub fn next_timeout_ms(&self) -> Option<i64> {
+        if self.closed {
+            return None;
+        }
+        let deadlines = self.calls.iter().map(|call| call.deadline_ms);
+        deadlines.chain(self.look_ms).chain(self.network.next_timeout_ms()).min()
+    }
+
     /// Sends what can be sent, and ends what takes too long.
     fn send(&mut self, outbox: &mut Outbox<'_>) -> bool {
         let now_ms = outbox.now_ms();
@@ -113,7 +109,7 @@ impl Admin {
             let late = now_ms >= call.deadline_ms;
             if late {
                 let message = "Timed out waiting for a node assignment. Call: createTopics".to_owned();
-                let timeout = Exception { class: "TimeoutException", message };
+                let timeout = Exception::new("TimeoutException", message);
                 outbox.reply(&[call.called_by], call.call, Reply::Failed(timeout));
             }
             !late
@@ -145,7 +141,7 @@ impl Admin {
         acted
     }
 
-    fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+    fn completed(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
         let Request::CreateTopics(asked) = done.request else { return };
         let Some(at) = self.calls.iter().position(|call| call.call == asked) else { return };
         let response = match &done.outcome {

@@ -13,7 +13,7 @@ pub(super) fn exception(error: ErrorCode) -> Exception {
 pub(super) fn exception_with(error: ErrorCode, message: Option<&str>) -> Exception {
     let index = usize::try_from(error.0).ok().and_then(|code| code.checked_sub(1));
     let (class, default) = index.and_then(|index| CLASSES.get(index)).unwrap_or(&UNKNOWN_SERVER_ERROR);
-    Exception { class, message: message.unwrap_or(default).to_owned() }
+    Exception::new(class, message.unwrap_or(default).to_owned())
 }
 
 /// Whether it is one of Kafka's ApiExceptions, which a producer tells to the callback; `send()` throws the others.

@@ -168,12 +168,12 @@ impl Metadata {
     /// What Kafka throws at a caller that waits for this topic: errors that waiting does not cure.
     pub fn exception(&self, topic: &str) -> Option<Exception> {
         match self.error(topic)? {
-            ErrorCode::TOPIC_AUTHORIZATION_FAILED => Some(Exception {
-                class: "TopicAuthorizationException",
-                message: format!("Not authorized to access topics: [{topic}]"),
-            }),
+            ErrorCode::TOPIC_AUTHORIZATION_FAILED => Some(Exception::new(
+                "TopicAuthorizationException",
+                format!("Not authorized to access topics: [{topic}]"),
+            )),
             ErrorCode::INVALID_TOPIC_EXCEPTION => {
-                Some(Exception { class: "InvalidTopicException", message: format!("Invalid topics: [{topic}]") })
+                Some(Exception::new("InvalidTopicException", format!("Invalid topics: [{topic}]")))
             }
             _ => None,
         }

@@ -11,6 +11,7 @@ mod backoff;
 pub mod config;
 mod connections;
 mod consumer;
+mod drive;
 mod exceptions;
 mod metadata;
 mod network;
@@ -78,9 +79,9 @@ impl Node for Client {
     fn handle(&mut self, at: At, input: Input, out: &mut Vec<Effect>) {
         let mut outbox = Outbox::new(at, out);
         match &mut self.kind {
-            Kind::Producer(producer) => producer.handle(input, &mut outbox),
-            Kind::Consumer(consumer) => consumer.handle(input, &mut outbox),
-            Kind::Admin(admin) => admin.handle(input, &mut outbox),
+            Kind::Producer(producer) => drive::drive(&mut **producer, input, &mut outbox),
+            Kind::Consumer(consumer) => drive::drive(&mut **consumer, input, &mut outbox),
+            Kind::Admin(admin) => drive::drive(&mut **admin, input, &mut outbox),
             Kind::Raw(raw) => raw.handle(input, &mut outbox),
         }
     }

@@ -93,11 +93,36 @@ pub struct RecordMetadata {
     pub timestamp: i64,
 }
 
-/// An exception of Kafka's clients: its simple class name, e.g. `TimeoutException`, and its exact message.
+/// An exception of Kafka's clients: its simple class name, e.g. `TimeoutException`, its exact message, and what caused
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Exception {
     pub class: &'static str,
     pub message: String,
+    pub cause: Option<Box<Exception>>,
+}
+
+impl Exception {
+    pub fn new(class: &'static str, message: String) -> Exception {
+        Exception { class, message, cause: None }
+    }
+
+    #[must_use]
+    pub fn caused_by(self, cause: Exception) -> Exception {
+        Exception { cause: Some(Box::new(cause)), ..self }
+    }
+
+    /// This exception, its cause, and so on.
+    pub fn chain(&self) -> impl Iterator<Item = &Exception> {
+        std::iter::successors(Some(self), |exception| exception.cause.as_deref())
+    }
+}
+
+impl std::fmt::Display for Exception {
+    /// `Class: message`, without the causes.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.class, self.message)
+    }
 }
 
 /// A record batch as it lay in a fetch response, for readers who want to see the file.

@@ -97,14 +97,14 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ConsumerConfig, Vec<KnownKe
     }
     config.no_effect = no_effect.into_iter().chain(group_keys).collect::<BTreeSet<_>>().into_iter().collect();
     let wrapped = |class: &'static str, message: &str| {
-        Err(ConfigError::construction("consumer", Exception { class, message: message.to_owned() }))
+        Err(ConfigError::construction("consumer", Exception::new(class, message.to_owned())))
     };
     match group_id {
         None if enable_auto_commit && commit_given.is_some() => {
-            return Err(ConfigError::Thrown(vec![Exception {
-                class: "InvalidConfigurationException",
-                message: "enable.auto.commit cannot be set to true when default group id (null) is used.".to_owned(),
-            }]));
+            return Err(ConfigError::Thrown(Exception::new(
+                "InvalidConfigurationException",
+                "enable.auto.commit cannot be set to true when default group id (null) is used.".to_owned(),
+            )));
         }
         Some(id) if id.is_empty() => {
             let text = "The configured group.id should not be an empty string or whitespace.";

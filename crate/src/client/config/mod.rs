@@ -23,8 +23,8 @@ use crate::node::{Address, Exception};
 /// Why a client cannot be made from these keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigError {
-    /// What Kafka's constructor throws: the exception, then its causes.
-    Thrown(Vec<Exception>),
+    /// What Kafka's constructor throws.
+    Thrown(Exception),
     /// No key of this name exists.
     UnknownKey { key: String, nearest: Option<&'static str> },
     /// Kafka accepts the value; this client does not serve it.
@@ -33,7 +33,7 @@ pub enum ConfigError {
 
 impl ConfigError {
     fn config(message: String) -> ConfigError {
-        ConfigError::Thrown(vec![Exception { class: "ConfigException", message }])
+        ConfigError::Thrown(Exception::new("ConfigException", message))
     }
 
     fn invalid(key: &str, value: &str, why: &str) -> ConfigError {
@@ -43,21 +43,16 @@ impl ConfigError {
     /// As Kafka wraps what fails after the keys have been checked one by one.
     fn construction(client: &str, cause: Exception) -> ConfigError {
         let message = format!("Failed to construct kafka {client}");
-        ConfigError::Thrown(vec![Exception { class: "KafkaException", message }, cause])
+        ConfigError::Thrown(Exception::new("KafkaException", message).caused_by(cause))
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConfigError::Thrown(chain) => {
-                for (i, exception) in chain.iter().enumerate() {
-                    if i > 0 {
-                        write!(f, ", caused by ")?;
-                    }
-                    write!(f, "{}: {}", exception.class, exception.message)?;
-                }
-                Ok(())
+            ConfigError::Thrown(thrown) => {
+                write!(f, "{thrown}")?;
+                thrown.chain().skip(1).try_for_each(|cause| write!(f, ", caused by {cause}"))
             }
             ConfigError::UnknownKey { key, nearest: Some(nearest) } => {
                 write!(f, "unknown configuration key `{key}`; the nearest known one is `{nearest}`")
@@ -146,7 +141,7 @@ fn bootstrap_servers(keys: &mut reader::Reader<'_>, client: &'static str) -> Res
     for url in list.split(',').map(str::trim).filter(|url| !url.is_empty()) {
         let wrong = |what: &str| {
             let message = format!("Invalid {what} in bootstrap.servers: {url}");
-            ConfigError::construction(client, Exception { class: "ConfigException", message })
+            ConfigError::construction(client, Exception::new("ConfigException", message))
         };
         // host:port, [v6]:port or protocol://host:port, as Kafka's Utils.getHost reads it.
         let after_protocol = url.rsplit_once("://").map_or(url, |(_, rest)| rest);

@@ -106,7 +106,7 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
         if delivery_given {
             let message =
                 "delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms".to_owned();
-            return Err(ConfigError::construction("producer", Exception { class: "ConfigException", message }));
+            return Err(ConfigError::construction("producer", Exception::new("ConfigException", message)));
         }
         config.delivery_timeout_ms = least;
     }

@@ -183,13 +183,13 @@ impl CompletedFetch {
 
     /// Kafka keeps the reason as the exception's cause.
     fn unreadable(&self) -> Exception {
-        Exception {
-            class: "KafkaException",
-            message: format!(
+        Exception::new(
+            "KafkaException",
+            format!(
                 "Received exception when fetching the next record from {}-{}. If needed, please seek past the record \
                  to continue consumption.",
                 self.partition.topic, self.partition.partition
             ),
-        }
+        )
     }
 }

@@ -8,6 +8,7 @@ use super::session::Wanted;
 use super::subscription::{EARLIEST_TIMESTAMP, FetchState, LATEST_TIMESTAMP, Position};
 use super::{Consumer, Request};
 use crate::client::config::{IsolationLevel, OffsetReset};
+use crate::client::drive;
 use crate::client::metadata::NewLeader;
 use crate::client::network::{Completion, Outcome, Sent};
 use crate::client::outbox::Outbox;
@@ -119,7 +120,7 @@ impl Consumer {
             if let Some(session) = self.sessions.get_mut(&done.node) {
                 session.failed();
             }
-            return self.give_up(done.node, outbox);
+            return drive::give_up(self, done.node, outbox);
         };
         self.network.throttle(done.node, response.throttle_time_ms, outbox.now_ms());
         let error = ErrorCode(response.error_code);
@@ -217,7 +218,7 @@ impl Consumer {
                      server, but no complete records were found.",
                     fetch.next_fetch_offset
                 );
-                return Err(Exception { class: "KafkaException", message });
+                return Err(Exception::new("KafkaException", message));
             }
             fetch.initialized = true;
         }
@@ -263,32 +264,29 @@ impl Consumer {
                     self.subscription.set(partition, state, outbox.event());
                     Ok(())
                 }
-                None => Err(Exception {
-                    class: "OffsetOutOfRangeException",
-                    message: format!(
-                        "Fetch position {} is out of range for partition {at}",
-                        self.describe(partition, position)
-                    ),
-                }),
+                None => Err(Exception::new(
+                    "OffsetOutOfRangeException",
+                    format!("Fetch position {} is out of range for partition {at}", self.describe(partition, position)),
+                )),
             },
-            ErrorCode::TOPIC_AUTHORIZATION_FAILED => Err(Exception {
-                class: "TopicAuthorizationException",
-                message: format!("Not authorized to access topics: [{}]", partition.topic),
-            }),
-            ErrorCode::CORRUPT_MESSAGE => Err(Exception {
-                class: "KafkaException",
-                message: format!(
+            ErrorCode::TOPIC_AUTHORIZATION_FAILED => Err(Exception::new(
+                "TopicAuthorizationException",
+                format!("Not authorized to access topics: [{}]", partition.topic),
+            )),
+            ErrorCode::CORRUPT_MESSAGE => Err(Exception::new(
+                "KafkaException",
+                format!(
                     "Encountered corrupt message when fetching offset {} for topic-partition {at}",
                     fetch.next_fetch_offset
                 ),
-            }),
-            error => Err(Exception {
-                class: "IllegalStateException",
-                message: format!(
+            )),
+            error => Err(Exception::new(
+                "IllegalStateException",
+                format!(
                     "Unexpected error code {} while fetching at offset {} from topic-partition {at}",
                     error.0, fetch.next_fetch_offset
                 ),
-            }),
+            )),
         }
     }
 

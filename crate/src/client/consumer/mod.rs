@@ -19,10 +19,11 @@ pub(super) use self::offsets::Lookup;
 use self::session::FetchSession;
 use self::subscription::{EARLIEST_TIMESTAMP, FetchState, LATEST_TIMESTAMP, Position, Subscription};
 use super::config::ConsumerConfig;
+use super::drive::Driven;
 use super::metadata::Metadata;
 use super::network::{Completion, Network, Request};
 use super::outbox::Outbox;
-use crate::node::{CallId, Command, EventId, Exception, Input, Note, Reply, Rng, SeekTo, TopicPartition};
+use crate::node::{CallId, Command, EventId, Exception, Note, Reply, Rng, SeekTo, TopicPartition};
 use crate::ordered::{BTreeMap, BTreeSet};
 
 /// Kafka's consumers allow many: each waits for its answer anyway.
@@ -64,67 +65,13 @@ pub(super) struct Consumer {
     closed: bool,
 }
 
-impl Consumer {
-    pub fn new(client_id: String, config: ConsumerConfig, rng: &Rng) -> Consumer {
-        let metadata = Metadata::new(&config.connection, None, config.allow_auto_create_topics, rng.fork("metadata"));
-        let network = Network::new(client_id, &config.connection, MAX_IN_FLIGHT, metadata, rng.fork("network"));
-        Consumer {
-            config: Arc::new(config),
-            network,
-            subscription: Subscription::default(),
-            sessions: BTreeMap::new(),
-            fetching: BTreeSet::new(),
-            buffer: VecDeque::new(),
-            poll: None,
-            end_offsets: Vec::new(),
-            partitions_for: Vec::new(),
-            failure: None,
-            look_ms: None,
-            closed: false,
-        }
+impl Driven for Consumer {
+    fn network(&mut self) -> &mut Network {
+        &mut self.network
     }
 
-    pub fn handle(&mut self, input: Input, outbox: &mut Outbox<'_>) {
-        let mut done = Vec::new();
-        match input {
-            Input::Command(call, command) => self.command(call, command, outbox),
-            input if !self.closed => self.network.handle(input, &mut done, outbox),
-            _ => return,
-        }
-        let mut first = true;
-        while !self.closed {
-            let mut acted = !done.is_empty();
-            for completion in std::mem::take(&mut done) {
-                self.complete(completion, outbox);
-            }
-            self.look_ms = None;
-            acted |= self.advance_poll(outbox);
-            acted |= self.ask_end_offsets(outbox);
-            acted |= self.finish_end_offsets(outbox.event(), outbox);
-            acted |= self.finish_partitions_for(outbox);
-            acted |= self.network.poll(first, &mut done, outbox);
-            first = false;
-            if !acted {
-                return;
-            }
-        }
-    }
-
-    pub fn next_timeout_ms(&self) -> Option<i64> {
-        if self.closed {
-            return None;
-        }
-        let poll = self.poll.iter().map(|poll| poll.deadline_ms);
-        let timeout_ms = self.config.default_api_timeout_ms;
-        let ends = self.end_offsets.iter().map(|query| query.since_ms.saturating_add(timeout_ms));
-        let partitions = self.partitions_for.iter().map(|call| call.deadline_ms);
-        let own = poll.chain(ends).chain(partitions).chain(self.look_ms);
-        self.network.next_timeout_ms().into_iter().chain(own).min()
-    }
-
-    /// There is something to do then, if nothing happens before.
-    fn look_at(&mut self, at_ms: Option<i64>) {
-        self.look_ms = self.look_ms.into_iter().chain(at_ms).min();
+    fn is_closed(&self) -> bool {
+        self.closed
     }
 
     fn command(&mut self, call: CallId, command: Command, outbox: &mut Outbox<'_>) {
@@ -150,7 +97,7 @@ impl Consumer {
             }
             Command::Poll { .. } if self.poll.is_some() => {
                 let text = "KafkaConsumer is not safe for multi-threaded access.".to_owned();
-                let exception = Exception { class: "ConcurrentModificationException", message: text };
+                let exception = Exception::new("ConcurrentModificationException", text);
                 outbox.reply(&[], call, Reply::Failed(exception));
             }
             Command::Poll { timeout } => {
@@ -187,12 +134,63 @@ impl Consumer {
         }
     }
 
+    fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+        self.completed(done, outbox);
+    }
+
+    fn advance(&mut self, outbox: &mut Outbox<'_>) -> bool {
+        self.look_ms = None;
+        let mut acted = self.advance_poll(outbox);
+        acted |= self.ask_end_offsets(outbox);
+        acted |= self.finish_end_offsets(outbox.event(), outbox);
+        acted |= self.finish_partitions_for(outbox);
+        acted
+    }
+}
+
+impl Consumer {
+    pub fn new(client_id: String, config: ConsumerConfig, rng: &Rng) -> Consumer {
+        let metadata = Metadata::new(&config.connection, None, config.allow_auto_create_topics, rng.fork("metadata"));
+        let network = Network::new(client_id, &config.connection, MAX_IN_FLIGHT, metadata, rng.fork("network"));
+        Consumer {
+            config: Arc::new(config),
+            network,
+            subscription: Subscription::default(),
+            sessions: BTreeMap::new(),
+            fetching: BTreeSet::new(),
+            buffer: VecDeque::new(),
+            poll: None,
+            end_offsets: Vec::new(),
+            partitions_for: Vec::new(),
+            failure: None,
+            look_ms: None,
+            closed: false,
+        }
+    }
+
+    pub fn next_timeout_ms(&self) -> Option<i64> {
+        if self.closed {
+            return None;
+        }
+        let poll = self.poll.iter().map(|poll| poll.deadline_ms);
+        let timeout_ms = self.config.default_api_timeout_ms;
+        let ends = self.end_offsets.iter().map(|query| query.since_ms.saturating_add(timeout_ms));
+        let partitions = self.partitions_for.iter().map(|call| call.deadline_ms);
+        let own = poll.chain(ends).chain(partitions).chain(self.look_ms);
+        self.network.next_timeout_ms().into_iter().chain(own).min()
+    }
+
+    /// There is something to do then, if nothing happens before.
+    fn look_at(&mut self, at_ms: Option<i64>) {
+        self.look_ms = self.look_ms.into_iter().chain(at_ms).min();
+    }
+
     fn seek(&mut self, call: CallId, partition: &TopicPartition, to: SeekTo, outbox: &mut Outbox<'_>) {
         let reset = |timestamp| FetchState::AwaitReset { timestamp, not_before_ms: i64::MIN, asked: false };
         let state = match to {
             SeekTo::Offset(offset) if offset < 0 => {
                 let message = "seek offset must not be a negative number".to_owned();
-                let exception = Exception { class: "IllegalArgumentException", message };
+                let exception = Exception::new("IllegalArgumentException", message);
                 return outbox.reply(&[], call, Reply::Failed(exception));
             }
             SeekTo::Offset(offset) => FetchState::Fetching(Position { offset, offset_epoch: None }),
@@ -209,7 +207,7 @@ impl Consumer {
         outbox.reply(&[], call, Reply::Done);
     }
 
-    fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+    fn completed(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
         match done.request.clone() {
             Request::Fetch => self.fetch_answered(done, outbox),
             Request::ListOffsets { lookup, partitions } => self.offsets_answered(lookup, partitions, done, outbox),
@@ -265,9 +263,11 @@ impl Consumer {
         let initializing = self.subscription.initializing();
         let Some(timestamp) = self.reset_timestamp() else {
             let list: Vec<String> = initializing.iter().map(|p| format!("{}-{}", p.topic, p.partition)).collect();
-            return (!list.is_empty()).then(|| Exception {
-                class: "NoOffsetForPartitionException",
-                message: format!("Undefined offset with no reset policy for partitions: [{}]", list.join(", ")),
+            return (!list.is_empty()).then(|| {
+                Exception::new(
+                    "NoOffsetForPartitionException",
+                    format!("Undefined offset with no reset policy for partitions: [{}]", list.join(", ")),
+                )
             });
         };
         for partition in initializing {
@@ -287,10 +287,10 @@ impl Consumer {
             let reply = match (metadata.partition_count(&waiting.topic), metadata.exception(&waiting.topic)) {
                 (Some(count), _) => Reply::Partitions(count),
                 (None, Some(exception)) => Reply::Failed(exception),
-                (None, None) if now_ms >= waiting.deadline_ms => Reply::Failed(Exception {
-                    class: "TimeoutException",
-                    message: "Timeout expired while fetching topic metadata".to_owned(),
-                }),
+                (None, None) if now_ms >= waiting.deadline_ms => Reply::Failed(Exception::new(
+                    "TimeoutException",
+                    "Timeout expired while fetching topic metadata".to_owned(),
+                )),
                 (None, None) => {
                     metadata.add(&waiting.topic, now_ms);
                     metadata.request_update();
@@ -302,17 +302,8 @@ impl Consumer {
         });
         self.partitions_for.len() < before
     }
-
-    /// Ends the connection to a node whose bytes make no sense.
-    fn give_up(&mut self, node: i32, outbox: &mut Outbox<'_>) {
-        let mut done = Vec::new();
-        self.network.give_up(node, false, &mut done, outbox);
-        for completion in done {
-            self.complete(completion, outbox);
-        }
-    }
 }
 
 fn illegal_state(call: CallId, message: String, outbox: &mut Outbox<'_>) {
-    outbox.reply(&[], call, Reply::Failed(Exception { class: "IllegalStateException", message }));
+    outbox.reply(&[], call, Reply::Failed(Exception::new("IllegalStateException", message)));
 }

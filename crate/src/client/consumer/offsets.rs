@@ -3,6 +3,7 @@
 use super::subscription::{FetchState, LATEST_TIMESTAMP, Position};
 use super::{Consumer, Request};
 use crate::client::config::IsolationLevel;
+use crate::client::drive;
 use crate::client::network::{Completion, Outcome, Sent};
 use crate::client::outbox::Outbox;
 use crate::node::{CallId, EventId, Exception, Note, Reply, TopicPartition};
@@ -148,14 +149,14 @@ impl Consumer {
                         }
                     }
                 }
-                Err(_) => self.give_up(done.node, outbox),
+                Err(_) => drive::give_up(self, done.node, outbox),
             }
         }
         for (partition, timestamp) in partitions {
             let answer = answers.get(&partition).copied();
             if let Some((ErrorCode::TOPIC_AUTHORIZATION_FAILED, ..)) = answer {
                 let message = format!("Not authorized to access topics: [{}]", partition.topic);
-                self.lookup_failed(&lookup, Exception { class: "TopicAuthorizationException", message }, outbox);
+                self.lookup_failed(&lookup, Exception::new("TopicAuthorizationException", message), outbox);
             }
             match answer {
                 Some((ErrorCode::NONE, offset, epoch)) if offset >= 0 => {
@@ -244,7 +245,7 @@ impl Consumer {
             let elapsed_ms = now_ms - query.since_ms;
             if elapsed_ms >= timeout_ms {
                 let message = format!("Failed to get offsets by times in {elapsed_ms}ms");
-                let timeout = Exception { class: "TimeoutException", message };
+                let timeout = Exception::new("TimeoutException", message);
                 outbox.reply(&[query.called_by], query.call, Reply::Failed(timeout));
                 return false;
             }

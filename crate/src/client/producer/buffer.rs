@@ -28,23 +28,25 @@ impl BufferPool {
 
     /// More than there will ever be.
     pub fn refuses(&self, size: u64) -> Option<Exception> {
-        (size > self.total).then(|| Exception {
-            class: "IllegalArgumentException",
-            message: format!(
-                "Attempt to allocate {size} bytes, but there is a hard limit of {} on memory allocations.",
-                self.total
-            ),
+        (size > self.total).then(|| {
+            Exception::new(
+                "IllegalArgumentException",
+                format!(
+                    "Attempt to allocate {size} bytes, but there is a hard limit of {} on memory allocations.",
+                    self.total
+                ),
+            )
         })
     }
 
     pub fn exhausted(&self, size: u64, waited_ms: i64, poolable_size: i32) -> Exception {
-        Exception {
-            class: "BufferExhaustedException",
-            message: format!(
+        Exception::new(
+            "BufferExhaustedException",
+            format!(
                 "Failed to allocate {size} bytes within the configured max blocking time {waited_ms} ms. \
                  Total memory: {} bytes. Available memory: {} bytes. Poolable size: {poolable_size} bytes",
                 self.total, self.available
             ),
-        }
+        )
     }
 }

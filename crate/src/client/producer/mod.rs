@@ -20,13 +20,12 @@ pub(super) use self::batch::BatchId;
 use self::batch::Waiter;
 use self::idempotence::Idempotence;
 use super::config::ProducerConfig;
+use super::drive::Driven;
 use super::exceptions;
 use super::metadata::{Metadata, TopicMetadata};
-use super::network::{Network, Request};
+use super::network::{Completion, Network, Request};
 use super::outbox::Outbox;
-use crate::node::{
-    CallId, Command, Duration, EventId, Exception, Input, Note, ProducerRecord, Reply, Rng, TopicPartition,
-};
+use crate::node::{CallId, Command, Duration, EventId, Exception, Note, ProducerRecord, Reply, Rng, TopicPartition};
 use crate::ordered::{BTreeMap, BTreeSet};
 use crate::record::{Record, one_record_size_upper_bound};
 
@@ -104,6 +103,58 @@ pub(super) struct Producer {
     sender_look_ms: Option<i64>,
 }
 
+impl Driven for Producer {
+    fn network(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn command(&mut self, call: CallId, command: Command, outbox: &mut Outbox<'_>) {
+        let refused = |outbox: &mut Outbox<'_>, message: &str| {
+            let exception = Exception::new("IllegalStateException", message.to_owned());
+            outbox.reply(&[], call, Reply::Failed(exception));
+        };
+        match command {
+            Command::Send(_) if self.is_closing() => {
+                let message = "Cannot perform operation after producer has been closed".to_owned();
+                outbox.reply(&[], call, Reply::Threw(Exception::new("IllegalStateException", message)));
+            }
+            Command::Send(record) => self.call(call, Blocked::Send(record), outbox),
+            Command::PartitionsFor { topic } => self.call(call, Blocked::PartitionsFor { topic }, outbox),
+            Command::Flush => {
+                let batches = self.accumulator.incomplete().into_iter().collect();
+                self.flushes.push(Flush { call, batches, called_by: outbox.event() });
+                self.finish_flushes(outbox);
+            }
+            Command::Close { .. } if self.closed => outbox.reply(&[], call, Reply::Done),
+            Command::Close { timeout } => self.close(call, timeout, outbox),
+            Command::Assign { .. }
+            | Command::Seek { .. }
+            | Command::Poll { .. }
+            | Command::EndOffsets { .. }
+            | Command::CreateTopics { .. }
+            | Command::ProduceRaw(_) => refused(outbox, "Not a command for a producer"),
+            Command::Shutdown => self.close(call, Duration::from_ms(u64::MAX / 2000), outbox),
+        }
+    }
+
+    fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+        self.completed(done, outbox);
+    }
+
+    fn advance(&mut self, outbox: &mut Outbox<'_>) -> bool {
+        let unblocked = self.unblock(outbox);
+        self.run_sender(outbox) || unblocked
+    }
+
+    fn end_round(&mut self, outbox: &mut Outbox<'_>) {
+        self.close_if_done(outbox);
+    }
+}
+
 impl Producer {
     pub fn new(client_id: String, config: ProducerConfig, rng: &Rng) -> Producer {
         let metadata = Metadata::new(&config.connection, Some(config.metadata_max_idle_ms), true, rng.fork("metadata"));
@@ -123,31 +174,6 @@ impl Producer {
         }
     }
 
-    pub fn handle(&mut self, input: Input, outbox: &mut Outbox<'_>) {
-        let mut done = Vec::new();
-        match input {
-            Input::Command(call, command) => self.command(call, command, outbox),
-            input if !self.closed => self.network.handle(input, &mut done, outbox),
-            _ => return,
-        }
-        let mut first = true;
-        // Ends once a round changes nothing; every change brings the client nearer to waiting.
-        while !self.closed {
-            let mut acted = !done.is_empty();
-            for completion in std::mem::take(&mut done) {
-                self.complete(completion, outbox);
-            }
-            acted |= self.unblock(outbox);
-            acted |= self.run_sender(outbox);
-            acted |= self.network.poll(first, &mut done, outbox);
-            first = false;
-            self.close_if_done(outbox);
-            if !acted {
-                return;
-            }
-        }
-    }
-
     pub fn next_timeout_ms(&self) -> Option<i64> {
         if self.closed {
             return None;
@@ -155,35 +181,6 @@ impl Producer {
         let blocked = self.blocked.iter().map(|call| call.since_ms.saturating_add(self.config.max_block_ms));
         let closing = self.closing.iter().map(|closing| closing.deadline_ms);
         self.network.next_timeout_ms().into_iter().chain(self.sender_look_ms).chain(blocked).chain(closing).min()
-    }
-
-    fn command(&mut self, call: CallId, command: Command, outbox: &mut Outbox<'_>) {
-        let refused = |outbox: &mut Outbox<'_>, message: &str| {
-            let exception = Exception { class: "IllegalStateException", message: message.to_owned() };
-            outbox.reply(&[], call, Reply::Failed(exception));
-        };
-        match command {
-            Command::Send(_) if self.is_closing() => {
-                let message = "Cannot perform operation after producer has been closed".to_owned();
-                outbox.reply(&[], call, Reply::Threw(Exception { class: "IllegalStateException", message }));
-            }
-            Command::Send(record) => self.call(call, Blocked::Send(record), outbox),
-            Command::PartitionsFor { topic } => self.call(call, Blocked::PartitionsFor { topic }, outbox),
-            Command::Flush => {
-                let batches = self.accumulator.incomplete().into_iter().collect();
-                self.flushes.push(Flush { call, batches, called_by: outbox.event() });
-                self.finish_flushes(outbox);
-            }
-            Command::Close { .. } if self.closed => outbox.reply(&[], call, Reply::Done),
-            Command::Close { timeout } => self.close(call, timeout, outbox),
-            Command::Assign { .. }
-            | Command::Seek { .. }
-            | Command::Poll { .. }
-            | Command::EndOffsets { .. }
-            | Command::CreateTopics { .. }
-            | Command::ProduceRaw(_) => refused(outbox, "Not a command for a producer"),
-            Command::Shutdown => self.close(call, Duration::from_ms(u64::MAX / 2000), outbox),
-        }
     }
 
     fn is_closing(&self) -> bool {
@@ -240,7 +237,7 @@ impl Producer {
             ),
             _ => format!("Topic {topic} not present in metadata after {max_ms} ms."),
         };
-        Exception { class: "TimeoutException", message }
+        Exception::new("TimeoutException", message)
     }
 
     /// As in KafkaProducer.doSend: an ApiException goes to the callback, which comes before the return; any other is
@@ -331,14 +328,16 @@ impl Producer {
                 "The message is {size} bytes when serialized which is larger than {max_request_size}, which is the \
                  value of the max.request.size configuration."
             );
-            return Some(Exception { class: "RecordTooLargeException", message });
+            return Some(Exception::new("RecordTooLargeException", message));
         }
-        (size > u64::try_from(self.config.buffer_memory).unwrap_or(0)).then(|| Exception {
-            class: "RecordTooLargeException",
-            message: format!(
-                "The message is {size} bytes when serialized which is larger than the total memory buffer you have \
+        (size > u64::try_from(self.config.buffer_memory).unwrap_or(0)).then(|| {
+            Exception::new(
+                "RecordTooLargeException",
+                format!(
+                    "The message is {size} bytes when serialized which is larger than the total memory buffer you have \
                  configured with the buffer.memory configuration."
-            ),
+                ),
+            )
         })
     }
 
@@ -350,7 +349,7 @@ impl Producer {
             (Some(partition), _) if partition < 0 => {
                 let message =
                     format!("Invalid partition: {partition}. Partition number should always be non-negative or null.");
-                return self.fail_call(&blocked, Exception { class: "IllegalArgumentException", message }, outbox);
+                return self.fail_call(&blocked, Exception::new("IllegalArgumentException", message), outbox);
             }
             (Some(partition), _) => Some(partition),
             (None, Some(key)) if !self.config.ignore_keys => {
@@ -410,7 +409,7 @@ impl Producer {
                 Waiting::Metadata { .. } => "Producer closed while send in progress",
                 Waiting::Memory { .. } => "Producer closed while allocating memory",
             };
-            self.fail_call(&blocked, Exception { class: "KafkaException", message: message.to_owned() }, outbox);
+            self.fail_call(&blocked, Exception::new("KafkaException", message.to_owned()), outbox);
         }
         self.close_if_done(outbox);
     }
@@ -422,21 +421,12 @@ impl Producer {
         if !idle && !late {
             return;
         }
-        let reason = Exception { class: "KafkaException", message: "Producer is closed forcefully.".to_owned() };
+        let reason = Exception::new("KafkaException", "Producer is closed forcefully.".to_owned());
         self.abort_batches(&reason, outbox);
         self.network.close(outbox);
         self.closed = true;
         self.closing = None;
         outbox.reply(&[closing.called_by], closing.call, Reply::Done);
-    }
-
-    /// Ends the connection to a node whose bytes make no sense.
-    fn give_up(&mut self, node: i32, outbox: &mut Outbox<'_>) {
-        let mut done = Vec::new();
-        self.network.give_up(node, false, &mut done, outbox);
-        for completion in done {
-            self.complete(completion, outbox);
-        }
     }
 }
 

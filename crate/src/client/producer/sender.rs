@@ -171,7 +171,7 @@ impl Producer {
             );
             let in_retry = batch.in_retry();
             outbox.note(&[batch.created_by, batch.moved_by], Note::BatchExpired { batch: id, records, age_ms });
-            let expired = Exception { class: "TimeoutException", message };
+            let expired = Exception::new("TimeoutException", message);
             self.fail_batch(id, &expired, |_| expired.clone(), false, outbox);
             if let (true, Some(idempotence), Some(batch)) =
                 (in_retry, &mut self.idempotence, self.accumulator.batch(id))

@@ -4,10 +4,10 @@
 use super::batch::BatchId;
 use super::idempotence::{ProducerIdAndEpoch, State};
 use super::{Producer, Request};
-use crate::client::exceptions;
 use crate::client::metadata::NewLeader;
 use crate::client::network::{Completion, Outcome};
 use crate::client::outbox::Outbox;
+use crate::client::{drive, exceptions};
 use crate::node::{Address, EventId, Exception, Note, RecordMetadata, Reply, TopicPartition};
 use crate::ordered::BTreeMap;
 use crate::wire;
@@ -41,7 +41,7 @@ impl Verdict {
 
 impl Producer {
     /// Takes in what became of a request.
-    pub(super) fn complete(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
+    pub(super) fn completed(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
         match (done.request, done.outcome) {
             (Request::Produce(ids), outcome) => {
                 self.produce_answered(done.node, done.version, ids, outcome, done.sent_by, outbox);
@@ -51,7 +51,7 @@ impl Producer {
                     Ok((_, response)) => self.producer_id_answered(response, done.sent_by, outbox),
                     Err(_) => {
                         self.set_needs_id(outbox.now_ms().saturating_add(self.config.connection.retry_backoff_ms));
-                        self.give_up(done.node, outbox);
+                        drive::give_up(self, done.node, outbox);
                     }
                 }
             }
@@ -84,7 +84,7 @@ impl Producer {
             error => {
                 let reason = exceptions::exception(error).message;
                 let message = format!("Unexpected error in InitProducerIdResponse; {reason}");
-                self.set_state(State::Fatal(Exception { class: "KafkaException", message }));
+                self.set_state(State::Fatal(Exception::new("KafkaException", message)));
             }
         }
     }
@@ -108,7 +108,7 @@ impl Producer {
             Outcome::Response(frame) => match wire::decode_response::<ProduceResponse>(&frame, version) {
                 Ok((_, response)) => return self.produce_response(node, ids, response, sent_by, outbox),
                 Err(_) => {
-                    self.give_up(node, outbox);
+                    drive::give_up(self, node, outbox);
                     (ErrorCode::NETWORK_EXCEPTION, Some(format!("Disconnected from node {node}")))
                 }
             },
@@ -266,14 +266,14 @@ impl Producer {
         let error = verdict.error;
         outbox.note(&[batch.created_by, batch.moved_by], Note::BatchFailed { batch: id, error_code: error.0 });
         let top = match error {
-            ErrorCode::TOPIC_AUTHORIZATION_FAILED => Exception {
-                class: "TopicAuthorizationException",
-                message: format!("Not authorized to access topics: [{}]", partition.topic),
-            },
-            ErrorCode::CLUSTER_AUTHORIZATION_FAILED => Exception {
-                class: "ClusterAuthorizationException",
-                message: "The producer is not authorized to do idempotent sends".to_owned(),
-            },
+            ErrorCode::TOPIC_AUTHORIZATION_FAILED => Exception::new(
+                "TopicAuthorizationException",
+                format!("Not authorized to access topics: [{}]", partition.topic),
+            ),
+            ErrorCode::CLUSTER_AUTHORIZATION_FAILED => Exception::new(
+                "ClusterAuthorizationException",
+                "The producer is not authorized to do idempotent sends".to_owned(),
+            ),
             _ => exceptions::exception_with(error, verdict.message.as_deref()),
         };
         let of_record = |index: i32| {
@@ -281,12 +281,12 @@ impl Producer {
                 return match verdict.record_errors.is_empty() {
                     true => top.clone(),
                     // The odd wording is Kafka's.
-                    false => Exception {
-                        class: "KafkaException",
-                        message: "Failed to append record because it was part of a batch which had one more more \
+                    false => Exception::new(
+                        "KafkaException",
+                        "Failed to append record because it was part of a batch which had one more more \
                                   invalid records"
                             .to_owned(),
-                    },
+                    ),
                 };
             };
             let text = own.as_deref().or(verdict.message.as_deref());

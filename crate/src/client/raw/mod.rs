@@ -124,7 +124,7 @@ impl Raw {
             Command::ProduceRaw(produce) if !self.closed => Asked::Produce(produce),
             _ => {
                 let message = if self.closed { "The client is closed" } else { "Not a command for a raw client" };
-                let exception = Exception { class: "IllegalStateException", message: message.to_owned() };
+                let exception = Exception::new("IllegalStateException", message.to_owned());
                 return outbox.reply(&[], call, Reply::Failed(exception));
             }
         };
@@ -285,7 +285,7 @@ impl Raw {
         }
         self.state = State::Down;
         let message = format!("No node answered within {} ms.", self.request_timeout_ms);
-        self.finish(Reply::Failed(Exception { class: "TimeoutException", message }), outbox);
+        self.finish(Reply::Failed(Exception::new("TimeoutException", message)), outbox);
     }
 }
 

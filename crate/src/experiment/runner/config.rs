@@ -22,9 +22,8 @@ fn known(kind: ClientKind) -> Vec<KnownKey> {
     }
 }
 
-/// What the constructor of a client throws: the exception and its causes; nothing if it does not. What only this
-/// client refuses has no class of Kafka's.
-pub(super) fn construct(kind: ClientKind, config: &BTreeMap<String, Option<String>>) -> Vec<Exception> {
+/// What the constructor of a client throws, if it does. What only this client refuses has no class of Kafka's.
+pub(super) fn construct(kind: ClientKind, config: &BTreeMap<String, Option<String>>) -> Option<Exception> {
     let mut given = BTreeMap::from([("bootstrap.servers".to_string(), "localhost:9092".to_string())]);
     for (key, value) in config {
         match value {
@@ -37,9 +36,8 @@ pub(super) fn construct(kind: ClientKind, config: &BTreeMap<String, Option<Strin
         ClientKind::Consumer => ConsumerConfig::parse(&given).err(),
         ClientKind::Admin | ClientKind::Raw => AdminConfig::parse(&given).err(),
     };
-    match refused {
-        None => Vec::new(),
-        Some(ConfigError::Thrown(thrown)) => thrown,
-        Some(ours) => vec![Exception { class: "Refused", message: ours.to_string() }],
+    match refused? {
+        ConfigError::Thrown(thrown) => Some(thrown),
+        ours => Some(Exception::new("Refused", ours.to_string())),
     }
 }

@@ -92,7 +92,7 @@ fn a_topic_suffix_stays_between_the_programs_and_the_cluster() {
     assert_eq!(record.topic, "t-x1");
     let message = "Topic t-x1 not present in metadata after 5000 ms.".to_string();
     let call = out[0].call;
-    let thrown = Reply::Failed(Exception { class: "TimeoutException", message });
+    let thrown = Reply::Failed(Exception::new("TimeoutException", message));
     programs.reply(Instant(1), 0, call, &thrown, &mut out);
     let said = programs.measures().exception_of(0).unwrap();
     assert_eq!(said, "TimeoutException: Topic t not present in metadata after 5000 ms.");
@@ -104,7 +104,7 @@ fn an_exception_outside_a_send_ends_the_run_and_names_its_line() {
     let mut programs = Programs::new(experiment("flush"));
     let mut out = Vec::new();
     programs.begin(Instant(0), &mut out);
-    let exception = Exception { class: "TimeoutException", message: "no".to_string() };
+    let exception = Exception::new("TimeoutException", "no".to_string());
     programs.reply(Instant(1), 0, out[0].call, &Reply::Failed(exception), &mut Vec::new());
     let failure = &programs.measures().failures[0];
     assert_eq!((failure.client.as_str(), failure.line), ("P", Some(0)));
@@ -171,7 +171,7 @@ fn answers_to_raw_requests_are_kept_by_name() {
 }
 
 fn failed(class: &'static str) -> Reply {
-    Reply::Failed(Exception { class, message: "no".to_string() })
+    Reply::Failed(Exception::new(class, "no".to_string()))
 }
 
 /// Gives `Returned` for every send that was ordered, then its callback.
@@ -232,7 +232,7 @@ fn what_send_itself_throws_reaches_no_callback() {
     let mut programs = Programs::new(experiment(text));
     let (mut out, mut next) = (Vec::new(), Vec::new());
     programs.begin(Instant(0), &mut out);
-    let thrown = Exception { class: "IllegalStateException", message: "closed".to_string() };
+    let thrown = Exception::new("IllegalStateException", "closed".to_string());
     programs.reply(Instant(1), 0, out[0].call, &Reply::Threw(thrown), &mut next);
     assert_eq!(next.len(), 1, "the program goes on");
     let measures = programs.measures();

@@ -102,16 +102,15 @@ impl Programs {
         config: &BTreeMap<String, Option<String>>,
     ) -> State {
         let turn = self.turn_of(client).unwrap_or(0);
-        let thrown = config::construct(kind, config);
-        let Some(first) = thrown.first() else {
+        let Some(thrown) = config::construct(kind, config) else {
             self.act(client, step, turn, On::Ok, &[]);
             return State::Ready;
         };
         if !self.handles(client, step, On::Error) {
-            return self.give_up(client, first.clone());
+            return self.give_up(client, thrown);
         }
-        let cause = thrown.get(1).map_or_else(String::new, |cause| format!("{}: {}", cause.class, cause.message));
-        let words = [("class", first.class.to_string()), ("message", first.message.clone()), ("cause", cause)];
+        let cause = thrown.cause.as_ref().map_or_else(String::new, |cause| cause.to_string());
+        let words = [("class", thrown.class.to_string()), ("message", thrown.message), ("cause", cause)];
         self.act(client, step, turn, On::Error, &words);
         State::Ready
     }
