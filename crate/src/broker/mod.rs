@@ -13,6 +13,7 @@ mod api_versions;
 pub mod config;
 mod connections;
 mod context;
+mod deletion;
 mod describe_configs;
 mod fetch;
 mod fetch_sessions;

@@ -82,9 +82,15 @@ impl Broker {
     /// Brings partitions to what the image says of them.
     pub(super) fn publish(&mut self, cx: &mut Context<'_>, changed: &BTreeSet<PartitionKey>) -> Result<(), LogError> {
         let mut recovered: BTreeMap<Uuid, Vec<AlterPartitionData>> = BTreeMap::new();
-        for key in changed {
-            self.publish_partition(cx, *key, &mut recovered)?;
-            self.purgatory.touch(*key);
+        // A new topic may have the name of one that goes: the old directory makes room first.
+        let (there, gone): (Vec<PartitionKey>, Vec<PartitionKey>) =
+            changed.iter().copied().partition(|(id, _)| self.image.topic_by_id(*id).is_some());
+        for key in gone {
+            self.remove_partition(cx, key)?;
+        }
+        for key in there {
+            self.publish_partition(cx, key, &mut recovered)?;
+            self.purgatory.touch(key);
         }
         if !recovered.is_empty() {
             let topics = recovered.into_iter().map(|(topic_id, partitions)| AlterPartitionTopic {
@@ -112,10 +118,7 @@ impl Broker {
     ) -> Result<(), LogError> {
         let node_id = self.config.node_id;
         let (topic_id, index) = key;
-        let Some(topic) = self.image.topic_by_id(topic_id) else {
-            self.remove_partition(cx, key)?;
-            return Ok(());
-        };
+        let Some(topic) = self.image.topic_by_id(topic_id) else { return Ok(()) };
         let Some(registration) = topic.partitions.get(&index).filter(|p| p.replicas.contains(&node_id)) else {
             return Ok(());
         };
@@ -188,19 +191,6 @@ impl Broker {
         };
         let high_watermark = self.high_watermarks.get(&(topic.to_string(), key.1)).copied().unwrap_or(0);
         Ok(Partition::new(topic.to_string(), key.1, log, config, registration, self.config.node_id, high_watermark))
-    }
-
-    fn remove_partition(&mut self, cx: &mut Context<'_>, key: PartitionKey) -> Result<(), DiskError> {
-        if let Some(partition) = self.partitions.remove(&key) {
-            let directory = partition.log.directory().to_string();
-            cx.disk.remove(&directory)?;
-            for id in partition.waiting {
-                if let Some(operation) = self.purgatory.remove(id) {
-                    self.complete(cx, operation);
-                }
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn topic_config(&self, topic: &str) -> TopicConfig {
@@ -279,24 +269,34 @@ impl Broker {
             looked = true;
             let Some(partition) = self.partitions.get_mut(&key) else { continue };
             for id in std::mem::take(&mut partition.waiting) {
-                let Some(operation) = self.purgatory.take(id) else { continue };
-                let (conn, deadline) = (operation.conn(), operation.deadline());
-                let still_waiting = match operation {
-                    Delayed::Produce(produce) => self.try_complete_produce(cx, produce).map(Delayed::Produce),
-                    Delayed::Fetch(fetch) => self.try_complete_fetch(cx, fetch).map(Delayed::Fetch),
-                };
-                match still_waiting {
-                    None => self.purgatory.end(id, conn, deadline),
-                    Some(operation) => {
-                        self.purgatory.put_back(id, operation);
-                        if let Some(partition) = self.partitions.get_mut(&key) {
-                            partition.waiting.insert(id);
-                        }
-                    }
+                if self.look_again(cx, id)
+                    && let Some(partition) = self.partitions.get_mut(&key)
+                {
+                    partition.waiting.insert(id);
                 }
             }
         }
         looked
+    }
+
+    /// Ends an operation if what it waits for has come. Tells whether it goes on waiting.
+    pub(super) fn look_again(&mut self, cx: &mut Context<'_>, id: DelayedId) -> bool {
+        let Some(operation) = self.purgatory.take(id) else { return false };
+        let (conn, deadline) = (operation.conn(), operation.deadline());
+        let still_waiting = match operation {
+            Delayed::Produce(produce) => self.try_complete_produce(cx, produce).map(Delayed::Produce),
+            Delayed::Fetch(fetch) => self.try_complete_fetch(cx, fetch).map(Delayed::Fetch),
+        };
+        match still_waiting {
+            None => {
+                self.purgatory.end(id, conn, deadline);
+                false
+            }
+            Some(operation) => {
+                self.purgatory.put_back(id, operation);
+                true
+            }
+        }
     }
 
     /// The partitions stop watching an operation that ended by itself: on an idle one nothing else would clear it away.

@@ -21,6 +21,7 @@ use crate::wire::{ApiKey, Uuid, decode};
 use super::alter_configs::DEFAULT_LOG_LEVEL;
 use super::connections::{Connections, NEXT_TURN, RequestId};
 use super::context::Context;
+use super::deletion::Deletions;
 use super::fetch_sessions::FetchSessions;
 use super::init_producer_id::ProducerIds;
 use super::lifecycle::{ControllerCall, LifeStage, Lifecycle};
@@ -47,6 +48,7 @@ pub(super) struct Broker {
     /// Loaded at the start, not yet claimed by a partition of the metadata. By directory.
     pub loaded_logs: BTreeMap<String, Log>,
     pub partitions: BTreeMap<PartitionKey, Partition>,
+    pub deletions: Deletions,
     pub purgatory: Purgatory,
     pub connections: Connections,
     pub fetch_sessions: FetchSessions,
@@ -154,6 +156,7 @@ impl<D: Disk> Server<D> {
             loading: Loading::default(),
             loaded_logs: BTreeMap::new(),
             partitions: BTreeMap::new(),
+            deletions: Deletions::default(),
             purgatory: Purgatory::default(),
             connections,
             fetch_sessions,
@@ -223,6 +226,7 @@ impl<D: Disk> Node for Server<D> {
             running.controller.next_timeout(),
             broker.lifecycle.next_heartbeat,
             broker.purgatory.next_timeout(),
+            broker.deletions.next_timeout(),
             broker.connections.next_timeout(),
             broker.high_watermark_checkpoint_due,
             broker.log_checkpoint_due,
@@ -336,7 +340,10 @@ impl Running {
             self.broker.complete(cx, operation);
         }
         self.broker.close_idle(cx);
-        self.broker.write_due_checkpoints(cx).map_err(|error| ExitReason::StorageFailed(error.to_string()))
+        let deleted = self.broker.delete_due(cx);
+        deleted
+            .and_then(|()| self.broker.write_due_checkpoints(cx))
+            .map_err(|error| ExitReason::StorageFailed(error.to_string()))
     }
 }
 

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use crate::controller::{Controller, METADATA_TOPIC};
 use crate::disk::{Disk, DiskError};
 use crate::log::{
-    CheckpointError, DirectoryError, Log, LogError, MetaProperties, OpenOptions, PartitionMetadata, Progress, Recovery,
-    consume_clean_shutdown, log_directory_name, parse_log_directory_name, read_offset_checkpoint, write_clean_shutdown,
-    write_offset_checkpoint,
+    CheckpointError, DELETE_SUFFIX, DirectoryError, Log, LogError, MetaProperties, OpenOptions, PartitionMetadata,
+    Progress, Recovery, STRAY_SUFFIX, consume_clean_shutdown, log_directory_put_aside, parse_log_directory_name,
+    read_offset_checkpoint, write_clean_shutdown, write_offset_checkpoint,
 };
 use crate::node::{EffectKind, ExitReason, Note, Rng, SliceToken, TopicPartition};
 use crate::wire::Uuid;
@@ -171,6 +171,10 @@ impl Broker {
         self.recovery_points = read_offset_checkpoint(cx.disk, RECOVERY_POINT_CHECKPOINT)?;
         self.log_starts = read_offset_checkpoint(cx.disk, LOG_START_CHECKPOINT)?;
         let names = cx.disk.list("")?;
+        // The life before did not come to remove these.
+        for directory in names.iter().filter(|name| name.ends_with(DELETE_SUFFIX)) {
+            self.delete_later(cx.now(), directory.clone(), None);
+        }
         let is_partition =
             |name: &String| parse_log_directory_name(name).is_some_and(|(topic, _)| topic != METADATA_TOPIC);
         self.loading = Loading {
@@ -235,8 +239,8 @@ impl Broker {
         let known = self.image.topic(&topic).filter(|known| known.partitions.contains_key(&partition));
         let ours = known.is_some_and(|known| stored.as_ref().is_none_or(|s| s.topic_id == known.id.to_string()));
         if !ours {
-            let id = random_uuid(&mut self.rng).to_string().replace(['-', '_'], "");
-            cx.disk.rename(directory, &format!("{}.{id}-stray", log_directory_name(&topic, partition)))?;
+            let aside = log_directory_put_aside(&topic, partition, self.rng.bytes16(), STRAY_SUFFIX);
+            cx.disk.rename(directory, &aside)?;
             return Ok(None);
         }
         let config = self.topic_config(&topic);

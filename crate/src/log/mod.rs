@@ -26,7 +26,10 @@ pub use checkpoint::{CheckpointError, read_offset_checkpoint, write_offset_check
 pub use config::LogConfig;
 pub use directory::{DirectoryError, MetaProperties, PartitionMetadata, consume_clean_shutdown, write_clean_shutdown};
 pub use epochs::{EpochEnd, EpochEntry, LeaderEpochs};
-pub use file_names::{LOG_SUFFIX, log_directory_name, parse_log_directory_name, segment_file};
+pub use file_names::{
+    DELETE_SUFFIX, LOG_SUFFIX, STRAY_SUFFIX, log_directory_name, log_directory_put_aside, parse_log_directory_name,
+    segment_file,
+};
 pub use partition_log::{Log, LogError, OffsetMetadata};
 pub use producers::{BatchMetadata, ProducerState, ProducerStates};
 pub use read::{Read, ReadError, TimestampAndOffset};

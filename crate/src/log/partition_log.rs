@@ -352,6 +352,11 @@ impl Log {
         Ok(self.log_end_offset)
     }
 
+    /// Lets go of the files, which are to be removed.
+    pub fn close(mut self, disk: &mut dyn Disk) {
+        self.segments.values_mut().for_each(|segment| segment.close(disk));
+    }
+
     pub(super) fn append_parts(
         &mut self,
         disk: &mut dyn Disk,
