@@ -37,7 +37,10 @@ const parts = {
     { name: "clippy", command: ["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"] },
     {
       name: "clippy for the page",
-      command: ["cargo", "clippy", "--lib", "--target", "wasm32-unknown-unknown", "--", "-D", "warnings"],
+      command:
+        "cargo clippy -p steplog -p steplog-codecs -F steplog-codecs/web --lib --target wasm32-unknown-unknown -- -D warnings".split(
+          " ",
+        ),
     },
     { name: "eslint", command: ["npx", "eslint", "."] },
     { name: "prettier", command: ["npx", "prettier", "--check", "."] },

@@ -172,6 +172,18 @@ fn packed_records_are_checked_like_others() {
 }
 
 #[test]
+fn a_record_larger_than_max_message_bytes_passes_if_it_packs_well() {
+    let one = |codec| {
+        let mut builder = packed(codec);
+        builder.append(NOW_MS, None, Some(&[b'x'; 5000]), std::iter::empty());
+        Batch::new(builder.build(ProducerIdentity::NONE)).unwrap()
+    };
+    let config = || LogConfig { max_message_bytes: 2000, ..LogConfig::default() };
+    assert_eq!(appended(config(), &one(None)).unwrap_err().error_code(), 10);
+    assert_eq!(appended(config(), &one(Some(Codec::Gzip))).unwrap().base_offset(), 0);
+}
+
+#[test]
 fn a_batch_that_grows_too_large_when_the_topic_unpacks_it_is_refused() {
     let config = |max_message_bytes| LogConfig {
         max_message_bytes,

@@ -47,11 +47,28 @@ export function listed(name) {
   return found;
 }
 
-/** The same run in the page's wasm, driven from Node: its facts and trace hash at the end. */
+/** One of the page's wasms, driven from Node. */
+async function loaded(wasm) {
+  const module = await import(join(root, `www/pkg/${wasm}.js`));
+  module.initSync({ module: readFileSync(join(root, `www/pkg/${wasm}_bg.wasm`)) });
+  return module;
+}
+
+/** The page's engine, with the codecs if this compiled experiment names one. */
+export async function engineFor(experiment) {
+  const engine = await loaded("steplog");
+  if (engine.names_codec(experiment)) {
+    const { compress, decompress } = await loaded("codecs");
+    engine.set_codecs(compress, decompress);
+  }
+  return engine;
+}
+
+/** The same run in the page's wasm: its facts and trace hash at the end. */
 export async function runInWasm(name, seed) {
-  const { initSync, Lab } = await import(join(root, "www/pkg/steplog.js"));
-  initSync({ module: readFileSync(join(root, "www/pkg/steplog_bg.wasm")) });
-  const lab = new Lab(readFileSync(join(root, `www/public/experiments/${name}.bin`)), BigInt(seed));
+  const experiment = readFileSync(join(root, `www/public/experiments/${name}.bin`));
+  const { Lab } = await engineFor(experiment);
+  const lab = new Lab(experiment, BigInt(seed));
   lab.seek(lab.meta().endUs);
   const result = { hash: lab.hash(), facts: lab.facts() };
   lab.free();

@@ -23,17 +23,30 @@ public class Load {
     }
 
     static int produce(Map<String, Object> settings, String topic, int records, int size) {
-        byte[] value = new byte[size];
-        new Random(1).nextBytes(value);
+        byte[][] values = texts(size);
         int[] acked = {0};
         try (var producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
             int partitions = producer.partitionsFor(topic).size();
             for (int i = 0; i < records; i++)
-                producer.send(new ProducerRecord<>(topic, i % partitions, null, value), (metadata, error) -> {
+                producer.send(new ProducerRecord<>(topic, i % partitions, null, values[i % values.length]), (metadata, error) -> {
                     if (error == null) acked[0]++;
                 });
         }
         return acked[0];
+    }
+
+    /** Values of that size, of words and numbers, so that codecs have something to find: a third is left. */
+    static byte[][] texts(int size) {
+        Random random = new Random(1);
+        String[] words = random.ints(2000, 3, 10).mapToObj(n -> random.ints(n, 'a', 'z' + 1)
+            .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append).toString()).toArray(String[]::new);
+        byte[][] values = new byte[Math.max(1, Math.min(1024, (4 << 20) / size))][];
+        for (int i = 0; i < values.length; i++) {
+            StringBuilder text = new StringBuilder();
+            while (text.length() < size) text.append(words[(int) (words.length * Math.pow(random.nextDouble(), 2))]).append(random.nextInt(4) == 0 ? "=" + random.nextInt(1000) : "").append(' ');
+            values[i] = text.substring(0, size).getBytes();
+        }
+        return values;
     }
 
     static int fetch(Map<String, Object> settings, String topic, int records) {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { experiments } from "../experiments.mjs";
+import { engineFor, experiments } from "../experiments.mjs";
 import { root } from "../install.mjs";
 
 const gzippedKb = (path) => gzipSync(readFileSync(path), { level: 9 }).length / 1024;
@@ -21,13 +21,12 @@ const RUNS = 11;
 
 export async function pageRows() {
   const pkg = join(root, "www/pkg");
-  const { initSync, Lab } = await import(join(pkg, "steplog.js"));
-  initSync({ module: readFileSync(join(pkg, "steplog_bg.wasm")) });
   const dist = join(root, "www/dist");
   const scripts = readdirSync(dist, { recursive: true }).filter((file) => /^(assets\/)?[^/]+\.js$/.test(file));
   if (scripts.length === 0) throw new Error("www/dist has no script: npm run build makes it");
   const rows = [
     { what: "wasm, gzipped", ours: gzippedKb(join(pkg, "steplog_bg.wasm")), unit: "KB", most: 300 },
+    { what: "codecs' wasm, gzipped, loaded if named", ours: gzippedKb(join(pkg, "codecs_bg.wasm")), unit: "KB" },
     {
       what: "script, gzipped",
       ours: scripts.map((file) => gzippedKb(join(dist, file))).reduce((a, b) => a + b, 0),
@@ -37,6 +36,7 @@ export async function pageRows() {
   ];
   for (const name of experiments) {
     const bytes = readFileSync(join(root, `www/public/experiments/${name}.bin`));
+    const { Lab } = await engineFor(bytes);
     const load = () => new Lab(bytes, 1n);
     const run = () => milliseconds(() => load().free());
     rows.push({ what: `${name}: the first run in wasm, not optimised yet`, ours: run(), unit: "ms" });

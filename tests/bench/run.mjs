@@ -2,6 +2,7 @@
 //   --runs N      alternated runs of each broker (5)
 //   --records N   records a run (1000000)
 //   --only engine|native|page
+//   --loads NAME,NAME…   of the native part: 1KB, 12partitions, 100B, 100KB, gzip, snappy, lz4, zstd (all)
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import * as install from "../install.mjs";
@@ -11,6 +12,7 @@ const { values } = parseArgs({
     runs: { type: "string", default: "5" },
     records: { type: "string", default: "1000000" },
     only: { type: "string" },
+    loads: { type: "string" },
   },
 });
 install.rust();
@@ -34,8 +36,14 @@ if (wants("engine")) {
 if (wants("native")) {
   install.java();
   build("cargo", "build", "--release", "--bin", "steplog");
-  const { nativeRows } = await import("./native.mjs");
-  rows.push(...(await nativeRows({ runs: Number(values.runs), records: Number(values.records) })));
+  const { loadNames, nativeRows } = await import("./native.mjs");
+  const names = values.loads?.split(",") ?? loadNames;
+  const unknown = names.filter((name) => !loadNames.includes(name));
+  if (unknown.length > 0) {
+    console.error(`no load called ${unknown.join(", ")}; there are ${loadNames.join(", ")}`);
+    process.exit(2);
+  }
+  rows.push(...(await nativeRows({ runs: Number(values.runs), records: Number(values.records), names })));
 }
 
 const number = (value) => (value === undefined ? "" : value.toPrecision(3));

@@ -2,7 +2,10 @@
 
 use bytes::Bytes;
 use steplog::node::{CallId, Command, ConsumerRecord, Duration, Reply, SeekTo, TopicPartition};
-use steplog::record::{Batch, BatchBuilder, EndTransactionMarker, ProducerIdentity, end_transaction_marker_batch};
+use steplog::record::{
+    Batch, BatchBuilder, Codec, Compression, CompressionRatio, EndTransactionMarker, ProducerIdentity,
+    end_transaction_marker_batch,
+};
 
 use crate::world::World;
 
@@ -200,4 +203,30 @@ fn a_consumer_reads_on_after_its_broker_was_away() {
     world.broker.append("t", 0, batch(&["b"]));
     let call = poll(&mut world, 3000);
     assert_eq!(polled(&world, call), of(&[(1, "b")]));
+}
+
+#[test]
+fn packed_batches_are_unpacked_and_one_that_cannot_be_stops_the_consumer_there() {
+    let mut world = consumer(&[("auto.offset.reset", "earliest")], &[]);
+    let packed = |codec, values: &[&str]| {
+        let mut builder = BatchBuilder::new().compressed(Compression::of(codec), CompressionRatio::ONE);
+        values.iter().for_each(|value| builder.append(0, None, Some(value.as_bytes()), std::iter::empty()));
+        Batch::new(builder.build(ProducerIdentity::NONE)).expect("a batch")
+    };
+    for (codec, values) in Codec::ALL.into_iter().zip([["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]]) {
+        world.broker.append("t", 0, packed(codec, &values));
+    }
+    let mut garbage = packed(Codec::Gzip, &["never read"]).into_bytes().to_vec();
+    garbage[63] ^= 0xff;
+    let mut garbage = Batch::new(garbage).expect("a batch");
+    // Sets the CRC right.
+    garbage.set_producer(ProducerIdentity::NONE);
+    world.broker.append("t", 0, Batch::new(garbage.into_bytes().into()).expect("a batch"));
+    let call = poll(&mut world, 1000);
+    let letters = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    assert_eq!(polled(&world, call), (0..).zip(letters).map(|(o, l)| (o, l.to_owned())).collect::<Vec<_>>());
+    let call = poll(&mut world, 1000);
+    let text = "Received exception when fetching the next record from t-0. If needed, please seek past the record to \
+                continue consumption.";
+    assert_eq!(world.failed(call).map(|(_, class, text)| (class, text)), Some(("KafkaException", text)));
 }

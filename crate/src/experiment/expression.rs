@@ -9,7 +9,7 @@
 //! |---|---|
 //! | numbers | `17`, `-1`, `500 ms`, `5 s`: a time is whole milliseconds since t = 0 |
 //! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed` (told an exception), `thrown` (of those, by send() itself), `offset_minus_one` (ok at offset −1), `landed` (in log order), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
-//! | fetched batches | one number each, of all or with `batch.size("topic")` of one topic's: `batch.partition`, `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.last_sequence`, `batch.producer_id`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed) |
+//! | fetched batches | one number each, of all or with `batch.size("topic")` of one topic's: `batch.partition`, `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.last_sequence`, `batch.producer_id`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed); and a text each, `batch.codec` (`"none"`, `"gzip"`, …) |
 //! | texts | `"sent 0"`, and lists of them `["a", "b"]`: `printed` (what programs and interceptors printed, in order), `landed_keys`, `landed_values` (what was drained; a null reads `null`) |
 //! | counters | the names that a program counts in |
 //! | of lists | `count(L)`, `first(L)`, `last(L)`, `at(L, n)` (from 0), `min(L)`, `max(L)`, `before(L, id)`, `tail(L, n)`, `all_but_last(L)`, `minus(L, L)`, `distinct(L)` (each once, ascending), `sorted(L)`, `runs(L)` (how long each run of equal neighbours is); `count`, `first`, `last` and `at` of texts too |
@@ -52,6 +52,8 @@ pub enum Expr {
     Texts(Texts),
     /// Of the batches of one topic, if it is named.
     Batch(BatchField, Option<String>),
+    /// Of the batches of one topic, if it is named.
+    Codecs(Option<String>),
     Answers(String, AnswerField),
     Counter(String),
     Rows(String),
@@ -186,6 +188,7 @@ impl Expr {
             Expr::Ids(ids) => measures.ids(*ids).map(Value::List),
             Expr::Texts(texts) => measures.texts(*texts).map(Value::Texts),
             Expr::Batch(field, topic) => measures.batches(*field, topic.as_deref()).map(Value::List),
+            Expr::Codecs(topic) => measures.codecs(topic.as_deref()).map(Value::Texts),
             Expr::Answers(name, field) => measures.answers(name, *field).map(Value::List),
             Expr::Rows(table) => Some(Value::Int(i64::try_from(measures.tables.get(table)?.len()).ok()?)),
             Expr::Counter(name) => measures.counters.get(name).map(|n| Value::Int(*n)),

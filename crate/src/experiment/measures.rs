@@ -160,7 +160,10 @@ impl Measures {
     fn drained_records(&self, what: for<'r> fn(&Record<'r>) -> Option<&'r [u8]>) -> Option<Vec<String>> {
         let mut texts = Vec::new();
         for batch in &self.drained.as_ref()?.batches {
-            for record in Batch::new(&batch.bytes).ok()?.records().ok()? {
+            let batch = Batch::new(&batch.bytes).ok()?;
+            // The consumer that read it has unpacked it before.
+            let unpacked = batch.unpacked_records(i32::MAX as usize).ok()?;
+            for record in batch.records_in(&unpacked) {
                 let bytes = what(&record.ok()?);
                 texts.push(bytes.map_or_else(|| "null".to_string(), |b| String::from_utf8_lossy(b).into_owned()));
             }
@@ -196,9 +199,18 @@ impl Measures {
 
     /// One field of every drained batch, or of those of one topic.
     pub(super) fn batches(&self, field: BatchField, topic: Option<&str>) -> Option<Vec<i64>> {
+        self.batches_of(topic)?.map(|batch| batch_field(batch, field)).collect()
+    }
+
+    /// The codec of each, by its name.
+    pub(super) fn codecs(&self, topic: Option<&str>) -> Option<Vec<String>> {
+        let name = |batch: &FetchedBatch| Some(Batch::new(&batch.bytes).ok()?.compression_type().name().to_owned());
+        self.batches_of(topic)?.map(name).collect()
+    }
+
+    fn batches_of(&self, topic: Option<&str>) -> Option<impl Iterator<Item = &FetchedBatch>> {
         let batches = self.drained.as_ref()?.batches.iter();
-        let wanted = batches.filter(|batch| topic.is_none_or(|topic| batch.partition.topic == topic));
-        wanted.map(|batch| batch_field(batch, field)).collect()
+        Some(batches.filter(move |batch| topic.is_none_or(|topic| batch.partition.topic == topic)))
     }
 }
 

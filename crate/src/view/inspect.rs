@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{FrameKind, FrameRow};
-use crate::record::{Batch, Batches, read_varint, read_varlong};
+use crate::record::{Batch, Batches, CompressionType, read_varint, read_varlong};
 use crate::wire::tree::{Label, Leaf, Node, Tree};
 use crate::wire::{self, ApiKey};
 
@@ -141,6 +141,17 @@ fn add_batch(fields: &mut Vec<Field>, batch: &Batch<Bytes>, at: usize, depth: u8
             end: at + offset + length,
             depth: depth + 1,
         });
+    }
+    // Packed records have no fields of their own until they are unpacked.
+    if batch.compression_type() != CompressionType::None {
+        fields.push(Field {
+            name: "records".to_owned(),
+            value: format!("{}, {} B", batch.compression_type().name(), batch.packed_records().len()),
+            start: at + bytes.len() - batch.packed_records().len(),
+            end: at + bytes.len(),
+            depth: depth + 1,
+        });
+        return;
     }
     let mut rest = bytes.get(BATCH_OVERHEAD..).unwrap_or_default();
     for index in 0..batch.record_count() {

@@ -5,18 +5,15 @@
 #![cfg(target_arch = "wasm32")]
 
 use js_sys::{Array, Float64Array, Reflect};
-use steplog::web::Lab;
-use wasm_bindgen::JsValue;
+use steplog::web::codecs::{Codec, set_codecs};
+use steplog::web::{Lab, names_codec};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_browser);
 
-macro_rules! experiments {
-    ($($name:literal),*) => {
-        [$(($name, include_bytes!(concat!("../../../www/public/experiments/", $name, ".bin")).as_slice())),*]
-    };
-}
-const EXPERIMENTS: [(&str, &[u8]); 5] = experiments!["acks-0", "acks-0-prevented", "acks-1", "acks-all", "hello"];
+/// Every experiment, compiled; see `build.rs`.
+const EXPERIMENTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 const ACKS_0: &[u8] = EXPERIMENTS[0].1;
 const FACTS: &str = env!("ACKS_0_FACTS");
 /// `name:seed:hash` of every experiment and three seeds.
@@ -31,7 +28,22 @@ fn get(object: &JsValue, key: &str) -> JsValue {
     Reflect::get(object, &key.into()).unwrap()
 }
 
+/// What `engine.ts` does with the page's second wasm, here with the same crate linked in.
+fn load_codecs() {
+    let codec = |id: u8| Codec::ALL.into_iter().find(|codec| *codec as u8 == id).unwrap();
+    let compress = move |id: u8, bytes: Vec<u8>, level: i32| steplog_codecs::compress(codec(id), level, &bytes);
+    let decompress = move |id: u8, bytes: Vec<u8>, limit: f64| {
+        steplog_codecs::decompress(codec(id), &bytes, limit as usize).map_err(|refused| JsValue::from(refused as u8))
+    };
+    let compress = Closure::<dyn Fn(u8, Vec<u8>, i32) -> Vec<u8>>::new(compress);
+    let decompress = Closure::<dyn Fn(u8, Vec<u8>, f64) -> Result<Vec<u8>, JsValue>>::new(decompress);
+    set_codecs(compress.into_js_value().unchecked_into(), decompress.into_js_value().unchecked_into());
+}
+
 fn run(experiment: &[u8], seed: u64) -> Lab {
+    if names_codec(experiment).unwrap() {
+        load_codecs();
+    }
     let mut lab = Lab::new(experiment, Some(seed)).unwrap();
     let end = get(&lab.meta().unwrap(), "endUs").as_f64().unwrap();
     lab.seek(end).unwrap();
@@ -45,6 +57,7 @@ fn at_end() -> Lab {
 #[wasm_bindgen_test]
 fn every_experiment_and_seed_has_the_native_trace_hash() {
     assert_eq!(TRACE_HASHES.split(',').count(), 3 * EXPERIMENTS.len());
+    assert!(EXPERIMENTS.iter().any(|(_, experiment)| names_codec(experiment).unwrap()));
     for (name, experiment) in EXPERIMENTS {
         for seed in 1..=3 {
             assert_eq!(run(experiment, seed).hash(), native_hash(name, &seed.to_string()), "{name}, seed {seed}");

@@ -326,14 +326,23 @@ impl Parser<'_> {
 
     /// A field of all fetched batches, or of one topic's.
     fn batches(&mut self, place: usize, name: &str) -> Result<Typed, SyntaxError> {
+        /// The one field that is a text.
+        const CODEC: &str = "codec";
         let spelt = name.trim_start_matches("batch.");
-        let Some((_, field)) = BatchField::ALL.iter().find(|(field, _)| *field == spelt) else {
-            let near = did_you_mean(spelt, BatchField::ALL.map(|(field, _)| field));
+        let field = BatchField::ALL.iter().find(|(field, _)| *field == spelt).map(|(_, field)| *field);
+        if field.is_none() && spelt != CODEC {
+            let near = did_you_mean(spelt, BatchField::ALL.iter().map(|(field, _)| *field).chain([CODEC]));
             return Err(self.cursor.error_at(place, format!("a batch has no field `{spelt}`{near}")));
-        };
-        if !self.cursor.take("(") {
-            return Ok((Expr::Batch(*field, None), Type::List));
         }
+        let topic = if self.cursor.take("(") { Some(self.topic()?) } else { None };
+        Ok(match field {
+            Some(field) => (Expr::Batch(field, topic), Type::List),
+            None => (Expr::Codecs(topic), Type::Texts),
+        })
+    }
+
+    /// One of the experiment's, and the bracket behind it.
+    fn topic(&mut self) -> Result<String, SyntaxError> {
         let place = self.cursor.place();
         let topic = self.text()?;
         if !self.names.topics.contains(&topic.as_str()) {
@@ -341,7 +350,7 @@ impl Parser<'_> {
             return Err(self.cursor.error_at(place, format!("there is no topic `{topic}`{near}")));
         }
         self.close(")")?;
-        Ok((Expr::Batch(*field, Some(topic)), Type::List))
+        Ok(topic)
     }
 
     fn measure(&mut self, place: usize, name: &str) -> Result<Typed, SyntaxError> {

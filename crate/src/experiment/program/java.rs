@@ -2,7 +2,7 @@
 
 use super::{
     Action, Callback, Datum, Insert, Number, On, Program, RawSend, Row, SendRecord, StartAt, Step, Template, What,
-    next_word,
+    modulus, next_word,
 };
 use crate::experiment::{Client, ClientKind};
 use crate::node::{Duration, RawDomain};
@@ -287,7 +287,8 @@ fn java_record(send: &SendRecord, depth: usize) -> String {
         |datum: &Option<Datum>| datum.as_ref().map_or_else(|| "null".to_string(), |datum| java_datum(datum, depth));
     let or_null = |number: Option<String>| number.unwrap_or_else(|| "null".to_string());
     let mut arguments = vec![format!("\"{}\"", send.topic)];
-    let timestamp = send.timestamp.map(|timestamp| format!("{timestamp}L"));
+    let counts = if send.timestamp_counts { format!(" + {}", turn(depth)) } else { String::new() };
+    let timestamp = send.timestamp.map(|timestamp| format!("{timestamp}L{counts}"));
     let has_headers = !send.headers.is_empty();
     if send.partition.is_some() || timestamp.is_some() || has_headers {
         arguments.push(or_null(send.partition.map(|partition| partition.to_string())));
@@ -302,7 +303,7 @@ fn java_record(send: &SendRecord, depth: usize) -> String {
     if has_headers {
         let header = |(name, value): &(String, Option<Datum>)| {
             let bytes = match value {
-                Some(value) if value.size.is_none() && !value.text.0.contains("{i}") => {
+                Some(value) if value.size.is_none() && !value.text.0.contains("{i") => {
                     format!("{}.getBytes()", java_datum(value, depth))
                 }
                 Some(value) => format!("({}).getBytes()", java_datum(value, depth)),
@@ -346,6 +347,7 @@ fn java_words(template: &Template, depth: usize, of: &str) -> String {
         }
         parts.push(match word {
             "i" => turn(depth),
+            word if modulus(word).is_some() => word.replacen('i', &turn(depth), 1),
             "metadata" => word.to_string(),
             "class" => "exception.getClass().getSimpleName()".to_string(),
             "message" => "exception.getMessage()".to_string(),

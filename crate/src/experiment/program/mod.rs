@@ -13,6 +13,7 @@
 //! await send(hello, v3)                     both in one line
 //! send(t, k, "two words", partition 2, timestamp 1700000000000, header trace=a-1, header empty=null)
 //! send(t, null, v{i} of 1000 bytes)         no key; a value filled up with dots to so many bytes
+//! send(t, "k{i % 10}", v{i}, timestamp 1700000000000 + {i})   what is left of {i} divided by 10; a millisecond more each turn
 //!   on ok: print "{metadata} is in partition {partition} at offset {offset}, {timestamp}"
 //!   on error: print "{class}: {message}"
 //!   on throw: print "{class}"               send() itself threw: there is no callback
@@ -156,6 +157,8 @@ pub struct SendRecord {
     pub partition: Option<i32>,
     /// Milliseconds since the epoch.
     pub timestamp: Option<i64>,
+    /// Whether each turn's is a millisecond after the last one's.
+    pub timestamp_counts: bool,
     pub headers: Vec<(String, Option<Datum>)>,
     /// Whether the program waits for the callback.
     pub awaited: bool,
@@ -242,8 +245,8 @@ pub enum Insert {
     Upsert,
 }
 
-/// Text in which `{i}` stands for the turn of the innermost block, from 0, and other words for those of the record that
-/// it is run for, or for what a callback is told.
+/// Text in which `{i}` stands for the turn of the innermost block, from 0, `{i % 10}` for what is left of it divided by
+/// 10, and other words for those of the record that it is run for, or for what a callback is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template(pub String);
 
@@ -259,7 +262,7 @@ impl Template {
             filled += before;
             match words.iter().find(|(name, _)| *name == word) {
                 Some((_, told)) => filled += told,
-                None => filled += &turn.to_string(),
+                None => filled += &modulus(word).map_or(turn, |modulus| turn % modulus).to_string(),
             }
             rest = after;
         }
@@ -274,6 +277,11 @@ impl Template {
         let words = [(key, text(&record.key)), (value, text(&record.value)), (offset, record.offset.to_string())];
         self.fill(turn, &words)
     }
+}
+
+/// The 10 of `i % 10`.
+fn modulus(word: &str) -> Option<u64> {
+    word.strip_prefix("i % ")?.parse().ok().filter(|modulus| *modulus > 0)
 }
 
 /// The text before the next `{word}`, the word, and the text after it.

@@ -237,7 +237,10 @@ impl Programs {
         let record = ProducerRecord {
             topic: self.on_cluster(&send.topic),
             partition: send.partition,
-            timestamp: send.timestamp,
+            timestamp: send.timestamp.map(|timestamp| match send.timestamp_counts {
+                true => timestamp.saturating_add_unsigned(turn),
+                false => timestamp,
+            }),
             key: bytes(&send.key),
             value: bytes(&send.value),
             headers: send.headers.iter().map(|(name, value)| (name.clone(), bytes(value))).collect(),

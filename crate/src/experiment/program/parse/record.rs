@@ -1,7 +1,7 @@
 //! `send(topic, key, value, …)`: the record, with what else it may say.
 
 use super::{NO_END, Parser, expect, is_name};
-use crate::experiment::program::{Datum, RECORD, SendRecord, Template, What, next_word};
+use crate::experiment::program::{Datum, RECORD, SendRecord, Template, What, modulus, next_word};
 use crate::experiment::syntax::{Cursor, SyntaxError, did_you_mean, is_word};
 
 /// What may follow key and value, each with how it goes on.
@@ -17,7 +17,8 @@ impl Parser<'_> {
         expect(cursor, ",")?;
         let (key, value) = (None, self.datum(cursor)?);
         let (partition, timestamp, headers) = (None, None, Vec::new());
-        let mut record = SendRecord { topic, key, value, partition, timestamp, headers, awaited };
+        let timestamp_counts = false;
+        let mut record = SendRecord { topic, key, value, partition, timestamp, timestamp_counts, headers, awaited };
         let mut has_key = false;
         while cursor.take(",") {
             let mut ahead = cursor.clone();
@@ -32,6 +33,14 @@ impl Parser<'_> {
                 "timestamp" if is_number(&ahead) => {
                     *cursor = ahead;
                     record.timestamp = Some(number(cursor, record.timestamp.is_some(), place)?);
+                    if cursor.take("+") {
+                        let place = cursor.place();
+                        if !cursor.take("{i}") || self.open.is_empty() {
+                            let wanted = "expected `{i}`, the turn of the repeat that this line is in";
+                            return Err(cursor.error_at(place, wanted));
+                        }
+                        record.timestamp_counts = true;
+                    }
                 }
                 "header" if ahead.rest().starts_with(' ') => {
                     *cursor = ahead;
@@ -117,8 +126,10 @@ impl Parser<'_> {
         while let Some((before, word, after)) = next_word(rest) {
             let message = match word {
                 _ if before.contains('}') => wrong(),
-                "i" if self.open.is_empty() => "`{i}` is the turn of a repeat, and this line is in none".to_string(),
-                "i" => String::new(),
+                word if is_turn(word) && self.open.is_empty() => {
+                    "`{i}` is the turn of a repeat, and this line is in none".to_string()
+                }
+                word if is_turn(word) => String::new(),
                 word if words.contains(&word) => String::new(),
                 word if RECORD.contains(&word) && words.is_empty() => {
                     "a record's fields are known only below `for each record:`".to_string()
@@ -135,6 +146,10 @@ impl Parser<'_> {
         }
         Ok(Template(text.to_string()))
     }
+}
+
+fn is_turn(word: &str) -> bool {
+    word == "i" || modulus(word).is_some()
 }
 
 fn is_number(cursor: &Cursor<'_>) -> bool {
