@@ -40,6 +40,7 @@ pub enum Function {
     AllButLast,
     Minus,
     Sorted,
+    Descents,
     Distinct,
     Runs,
     Offsets,
@@ -59,7 +60,7 @@ type Signature = (&'static str, Function, &'static [Type], Type);
 
 /// One name may stand here for several types of its first argument.
 #[rustfmt::skip]
-pub(super) const FUNCTIONS: [Signature; 27] = {
+pub(super) const FUNCTIONS: [Signature; 28] = {
     use Type::*;
     [
         ("count", Function::Count, &[List], Number),
@@ -77,6 +78,7 @@ pub(super) const FUNCTIONS: [Signature; 27] = {
         ("all_but_last", Function::AllButLast, &[List], List),
         ("minus", Function::Minus, &[List, List], List),
         ("sorted", Function::Sorted, &[List], Truth),
+        ("descents", Function::Descents, &[List], Number),
         ("distinct", Function::Distinct, &[List], List),
         ("runs", Function::Runs, &[List], List),
         ("offsets", Function::Offsets, &[List], List),
@@ -121,6 +123,10 @@ fn of_list(function: Function, list: Vec<i64>, second: Option<Value>, measures: 
         Function::Min => Value::Int(*list.iter().min()?),
         Function::Max => Value::Int(*list.iter().max()?),
         Function::Sorted => Value::Bool(list.is_sorted()),
+        Function::Descents => {
+            let descents = list.windows(2).filter(|pair| pair.first() > pair.last()).count();
+            Value::Int(i64::try_from(descents).ok()?)
+        }
         Function::Before => {
             let limit = number()?;
             Value::List(list.into_iter().filter(|id| *id < limit).collect())
