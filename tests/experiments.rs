@@ -117,7 +117,7 @@ fn cases_of<'a>(experiment: &'a Experiment, file: &str, run: &Json) -> Vec<&'a s
     let mut cases: Vec<&str> = Vec::new();
     for source in experiment.facts.iter().map(|fact| &fact.source).filter(|source| source.file == file) {
         let case = source.pointer.trim_start_matches("/stable/").split('.').next().unwrap();
-        if run[case].get("ids_in_log_order").is_some() && !cases.contains(&case) {
+        if run[case].get("log").is_some() && !cases.contains(&case) {
             cases.push(case);
         }
     }
@@ -131,7 +131,7 @@ fn measures_of_cases(experiment: &Experiment, cases: &[&str], run: &Json) -> Mea
     let producers = experiment.clients.iter().filter(|client| client.kind == ClientKind::Producer);
     for (at, (case, producer)) in cases.iter().zip(producers).enumerate() {
         let first = measures.sends.len() as i64;
-        for (id, offset) in (0..).zip(run[case]["offsets_given_back"].as_array().unwrap()) {
+        for (id, offset) in (0..).zip(run[case]["offsets"].as_array().unwrap()) {
             let acked = |offset| Acked { partition: 0, offset, timestamp: 0 };
             let thrown =
                 || Thrown { class: run[case]["exceptions"][0].as_str().unwrap().to_string(), message: String::new() };
@@ -146,7 +146,7 @@ fn measures_of_cases(experiment: &Experiment, cases: &[&str], run: &Json) -> Mea
                 outcome: Some(Outcome { at: Duration::ZERO, result }),
             });
         }
-        log.extend(ints(&run[case]["ids_in_log_order"]).unwrap().iter().map(|id| id + first));
+        log.extend(ints(&run[case]["log"]).unwrap().iter().map(|id| id + first));
     }
     measures.drained = Some(Drained { ids: log, strangers: 0, batches: Vec::new() });
     measures
