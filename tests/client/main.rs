@@ -3,7 +3,5 @@
 mod broker;
 mod config;
 mod consumer;
-mod partitions;
-mod plugins;
 mod producer;
 mod world;

@@ -7,9 +7,10 @@ import { parseArgs } from "node:util";
 import { broken, experiments, listed, run } from "../experiments.mjs";
 import * as install from "../install.mjs";
 import { oracle, oracleHome } from "../processes.mjs";
+import { cluster } from "./kafka-client.mjs";
 import { record, recordable } from "./record.mjs";
 
-const PORT = 42092;
+const PORT = Number(process.env.ORACLE_PORT ?? 42092);
 
 const { values, positionals } = parseArgs({ options: { record: { type: "string" } }, allowPositionals: true });
 const known = values.record === undefined ? experiments : recordable();
@@ -26,32 +27,20 @@ process.env.ORACLE_HOME = oracleHome();
 process.env.ORACLE_PORT = String(PORT);
 process.on("exit", () => oracle(oracleHome(), PORT, "down"));
 
+const build = spawnSync("cargo", ["build", "--release", "--bin", "steplog"], { cwd: install.root, stdio: "inherit" });
+if (build.status !== 0) process.exit(1);
+
 if (values.record !== undefined) {
   await record(values.record, PORT);
   process.exit(0);
 }
-
-const build = spawnSync("cargo", ["build", "--release", "--bin", "steplog"], { cwd: install.root, stdio: "inherit" });
-if (build.status !== 0) process.exit(1);
 const kafka = join(install.root, "tests/oracle/kafka");
 const hooks = ["kill", "stop", "cont", "start"].flatMap((event) => ["--on", `${event}='${kafka}' ${event} {node}`]);
-
-/** What `kafka up` needs to know of the experiment's cluster. It starts nodes that are broker and controller. */
-function cluster(name) {
-  const { nodes } = listed(name);
-  const settings = (node) => Object.entries(node.config).map(([key, value]) => `${key}=${value}`);
-  for (const node of nodes) {
-    if (node.roles.length !== 2) throw new Error(`${name}: node ${node.id} is not both broker and controller`);
-    if (String(settings(node)) !== String(settings(nodes[0])))
-      throw new Error(`${name}: node ${node.id} has settings of its own, which tests/oracle/kafka cannot give`);
-  }
-  return [String(nodes.length), ...settings(nodes[0])];
-}
 
 const names = wanted.length > 0 ? wanted : experiments;
 let failed = 0;
 for (const name of names) {
-  const address = oracle(oracleHome(), PORT, "up", ...cluster(name));
+  const address = oracle(oracleHome(), PORT, "up", ...cluster(listed(name)));
   const { code, report, stderr } = await run("release", name, "--bootstrap", address, ...hooks);
   oracle(oracleHome(), PORT, "down");
   if (code !== 0) failed += 1;

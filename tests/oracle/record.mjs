@@ -1,11 +1,14 @@
-// Makes a file of tests/oracle/facts again: what Apache Kafka's own producer is told while its broker is killed and
-// started again. The file's `setup` says what is done, and its sentences are kept; `observed`, `stable`, `varying` and
-// `texts` are measured anew.
+// Makes a file of tests/oracle/facts: what Apache Kafka's own client is told. Either it runs an experiment, and the file
+// holds that experiment's programs and what each run of them measured. Or it is one of the four outages, whose programs are
+// older than that: then the file's `setup` says what is done, and its sentences are kept; `observed`, `stable`, `varying`
+// and `texts` are measured anew.
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { experiments, listed } from "../experiments.mjs";
 import { root } from "../install.mjs";
 import { javaCommand, oracle, oracleHome } from "../processes.mjs";
+import { hook, runWithKafkaClient } from "./kafka-client.mjs";
 
 const FACTS = join(root, "tests/oracle/facts");
 const TOPIC = "outage";
@@ -14,16 +17,50 @@ const RUNS = 3;
 const KILL_AT = 3000;
 const START_AT = 6500;
 
-const read = (name) => JSON.parse(readFileSync(join(FACTS, `${name}.json`), "utf8"));
+const path = (name) => join(FACTS, `${name}.json`);
+const read = (name) => JSON.parse(readFileSync(path(name), "utf8"));
+const isOutage = (name) => existsSync(path(name)) && read(name).setup?.sends !== undefined;
 
-/** The files that tell how many sends are made, and how often. */
+/** Every experiment, and the files that tell how many sends are made, and how often. */
 export function recordable() {
   const names = readdirSync(FACTS).flatMap((file) => /^(.+)\.json$/.exec(file)?.[1] ?? []);
-  return names.filter((name) => read(name).setup.sends !== undefined).sort();
+  return [...new Set([...experiments, ...names.filter(isOutage)])].sort();
 }
 
-/** Runs the outage `RUNS` times on fresh clusters and writes the file. */
+/** Runs it `RUNS` times on fresh clusters and writes the file. */
 export async function record(name, port) {
+  await (isOutage(name) ? recordOutage(name, port) : recordExperiment(name, port));
+  console.log(`wrote tests/oracle/facts/${name}.json`);
+}
+
+async function recordExperiment(name, port) {
+  const experiment = listed(name);
+  const observed = [];
+  for (let run = 1; run <= RUNS; run += 1) {
+    observed.push({ run, ...(await runWithKafkaClient(experiment, port)) });
+    const { sends, elapsed_ms } = observed.at(-1);
+    const failed = sends.filter((sent) => sent.error_class !== null).length;
+    console.log(`run ${run} of ${RUNS}: ${sends.length} sent, ${failed} failed, ${elapsed_ms} ms`);
+  }
+  const { nodes, topics, faults } = experiment;
+  const clients = experiment.clients.map(({ name, config, lines }) => ({ name, config, lines }));
+  const file = { experiment: name, kafka: "4.3.0", ran: { nodes, topics, clients, faults }, observed };
+  writeFileSync(path(name), `${inLines(file)}\n`);
+}
+
+/** JSON in which what fits into a line stands in one: a send, a step, a batch. */
+function inLines(value, indent = "") {
+  const flat = JSON.stringify(value);
+  if (flat.length <= 400 || value === null || typeof value !== "object") return flat;
+  const deeper = `${indent} `;
+  const lines = Array.isArray(value)
+    ? value.map((element) => inLines(element, deeper))
+    : Object.entries(value).map(([key, element]) => `${JSON.stringify(key)}: ${inLines(element, deeper)}`);
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  return `${open}\n${deeper}${lines.join(`,\n${deeper}`)}\n${indent}${close}`;
+}
+
+async function recordOutage(name, port) {
   const file = read(name);
   const observed = [];
   for (let run = 1; run <= RUNS; run += 1) {
@@ -42,8 +79,7 @@ export async function record(name, port) {
   const texts = {};
   for (const { class: thrown, message } of observed.flatMap((run) => run.failure_kinds))
     texts[thrown] = [...new Set([...(texts[thrown] ?? []), message])].sort();
-  writeFileSync(join(FACTS, `${name}.json`), JSON.stringify({ ...file, observed, stable, varying, texts }, null, 1));
-  console.log(`wrote tests/oracle/facts/${name}.json`);
+  writeFileSync(path(name), JSON.stringify({ ...file, observed, stable, varying, texts }, null, 1));
 }
 
 /** One run: a fresh cluster, the program, the two faults; what came of it. */
@@ -83,16 +119,6 @@ async function outage(setup, port) {
   const landedByDumpLog = dumpedRecords(port);
   oracle(oracleHome(), port, "down");
   return { ...summary(told), ...faults(steps), landed_by_dump_log: landedByDumpLog };
-}
-
-/** `tests/oracle/kafka` without waiting in this thread, which has the other fault to give. */
-function hook(port, ...args) {
-  const env = { ...process.env, ORACLE_HOME: oracleHome(), ORACLE_PORT: String(port) };
-  const child = spawn(join(root, "tests/oracle/kafka"), args, { env, stdio: ["ignore", "ignore", "inherit"] });
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => (code === 0 ? resolve() : reject(new Error(`kafka ${args.join(" ")}: ${code}`))));
-  });
 }
 
 /** The number of records in the topic's file, as Kafka's own tool counts them. */

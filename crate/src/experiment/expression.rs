@@ -8,12 +8,12 @@
 //! | | |
 //! |---|---|
 //! | numbers | `17`, `-1`, `500 ms`, `5 s`: a time is whole milliseconds since t = 0 |
-//! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed` (told an exception), `thrown` (of those, by send() itself), `offset_minus_one` (ok at offset −1), `landed` (in log order), `log` (the same, and again for each further copy), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
+//! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed` (told an exception), `thrown` (of those, by send() itself), `offset_minus_one` (ok at offset −1), `landed` (in log order), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
 //! | fetched batches | one number each, of all or with `batch.size("topic")` of one topic's: `batch.partition`, `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.last_sequence`, `batch.producer_id`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed); and a text each, `batch.codec` (`"none"`, `"gzip"`, …) |
 //! | texts | `"sent 0"`, and lists of them `["a", "b"]`: `printed` (what programs and interceptors printed, in order), `landed_keys`, `landed_values` (what was drained; a null reads `null`) |
 //! | counters | the names that a program counts in |
-//! | of lists | `count(L)`, `first(L)`, `last(L)`, `at(L, n)` (from 0), `min(L)`, `max(L)`, `before(L, id)`, `tail(L, n)`, `all_but_last(L)`, `minus(L, L)`, `distinct(L)` (each once, ascending), `sorted(L)`, `runs(L)` (how long each run of equal neighbours is), `descents(L)` (how often a number is less than the one before it); `count`, `first`, `last` and `at` of texts too |
-//! | of sends | what their callbacks told: `offsets(L)`, `partitions(L)`, `timestamps(L)`, `in_partition(L, n)`, `classes(L)` and `messages(L)` of exceptions; `blocked(L)` (ms that `send()` took), `waited(L)` (ms from `send()` to the callback), `told_at(L)` (when that was); `by(L, Client)` |
+//! | of lists | `count(L)`, `first(L)`, `last(L)`, `at(L, n)` (from 0), `min(L)`, `max(L)`, `before(L, id)`, `tail(L, n)`, `all_but_last(L)`, `minus(L, L)`, `agree(L, L)` (in how many places both hold the same), `distinct(L)` (each once, ascending), `sorted(L)`, `runs(L)` (how long each run of equal neighbours is); `count`, `first`, `last` and `at` of texts too |
+//! | of sends | what their callbacks told: `offsets(L)`, `partitions(L)`, `timestamps(L)`, `in_partition(L, n)`, `classes(L)` and `messages(L)` of exceptions; `blocked(L)` (ms that `send()` took), `waited(L)` (ms from `send()` to the callback), `sent_at(L)` and `told_at(L)` (the instants of both); `by(L, Client)` |
 //! | of texts | `matching(T, "ok {n}")`: those that read so; `{n}` is any number, and in `said(L, "Exception: text")` too, the ids whose exception reads so |
 //! | raw requests | by the name that keeps their answers, one number for each: `gap.error_code`, `gap.base_offset`, `gap.record_errors` of those that were answered, `gap.closed` (1: the connection was closed instead) |
 //! | tables | of the toy database: `rows(table)` |
@@ -78,7 +78,6 @@ pub enum Ids {
     Thrown,
     OffsetMinusOne,
     Landed,
-    Log,
     Lost,
     FailedButLanded,
     LandedTwice,
@@ -135,14 +134,13 @@ pub enum Operator {
 }
 
 impl Ids {
-    pub const ALL: [(&'static str, Ids); 11] = [
+    pub const ALL: [(&'static str, Ids); 10] = [
         ("sent", Ids::Sent),
         ("ok", Ids::Ok),
         ("failed", Ids::Failed),
         ("thrown", Ids::Thrown),
         ("offset_minus_one", Ids::OffsetMinusOne),
         ("landed", Ids::Landed),
-        ("log", Ids::Log),
         ("lost", Ids::Lost),
         ("failed_but_landed", Ids::FailedButLanded),
         ("landed_twice", Ids::LandedTwice),
@@ -337,6 +335,7 @@ mod tests {
             "partitions(ok) == [2, 2, 0] and runs(partitions(ok)) == [2, 1]",
             "count(in_partition(ok, 2)) == 2 and in_partition(sent, 0) == [2]",
             "min(all_but_last(runs(partitions(ok)))) == 2 and max(offsets(ok)) == 9",
+            "agree(partitions(ok), [2, 0, 0]) == 2 and last(sent_at(ok)) == 5",
             "waited(ok) == [3, 3, 3] and blocked(failed) == [1] and first(told_at(ok)) == 8 ms",
             "classes(failed) == [\"TimeoutException\"] and first(messages(failed)) == \"after 5 ms\"",
             "matching(printed, \"sent {n}\") == [\"sent 0\", \"sent 1\"] and at(printed, 1) == \"ok\"",

@@ -252,7 +252,6 @@ impl Producer {
                     time => time,
                 },
             };
-            self.plugins.on_acknowledgement(&metadata, None, waiter.call, outbox);
             outbox.reply(&[waiter.sent_by, sent_by], waiter.call, Reply::Acked(metadata));
         }
         self.finish(id, &partition, outbox);
@@ -317,9 +316,7 @@ impl Producer {
         let partition = batch.partition.clone();
         let (created_by, moved_by) = (batch.created_by, batch.moved_by);
         for (index, waiter) in (0..).zip(&batch.waiters) {
-            let exception = of_record(index);
-            self.plugins.on_acknowledgement(&without_offset(&partition), Some(&exception), waiter.call, outbox);
-            outbox.reply(&[waiter.sent_by, created_by, moved_by], waiter.call, Reply::Failed(exception));
+            outbox.reply(&[waiter.sent_by, created_by, moved_by], waiter.call, Reply::Failed(of_record(index)));
         }
         if let (Some(idempotence), Some(batch)) = (&mut self.idempotence, self.accumulator.batch(id)) {
             idempotence.failed(batch, top, adjust_sequences);
@@ -352,11 +349,6 @@ impl Producer {
         }
         !ids.is_empty()
     }
-}
-
-/// What is told of a record that was not sent.
-pub(super) fn without_offset(partition: &TopicPartition) -> RecordMetadata {
-    RecordMetadata { partition: partition.clone(), offset: -1, timestamp: -1 }
 }
 
 fn verdict(partition: PartitionProduceResponse) -> Verdict {

@@ -39,8 +39,8 @@ pub enum Function {
     Tail,
     AllButLast,
     Minus,
+    Agree,
     Sorted,
-    Descents,
     Distinct,
     Runs,
     Offsets,
@@ -51,6 +51,7 @@ pub enum Function {
     Messages,
     Blocked,
     Waited,
+    SentAt,
     ToldAt,
     Matching,
 }
@@ -60,7 +61,7 @@ type Signature = (&'static str, Function, &'static [Type], Type);
 
 /// One name may stand here for several types of its first argument.
 #[rustfmt::skip]
-pub(super) const FUNCTIONS: [Signature; 28] = {
+pub(super) const FUNCTIONS: [Signature; 29] = {
     use Type::*;
     [
         ("count", Function::Count, &[List], Number),
@@ -77,8 +78,8 @@ pub(super) const FUNCTIONS: [Signature; 28] = {
         ("tail", Function::Tail, &[List, Number], List),
         ("all_but_last", Function::AllButLast, &[List], List),
         ("minus", Function::Minus, &[List, List], List),
+        ("agree", Function::Agree, &[List, List], Number),
         ("sorted", Function::Sorted, &[List], Truth),
-        ("descents", Function::Descents, &[List], Number),
         ("distinct", Function::Distinct, &[List], List),
         ("runs", Function::Runs, &[List], List),
         ("offsets", Function::Offsets, &[List], List),
@@ -89,6 +90,7 @@ pub(super) const FUNCTIONS: [Signature; 28] = {
         ("messages", Function::Messages, &[List], Texts),
         ("blocked", Function::Blocked, &[List], List),
         ("waited", Function::Waited, &[List], List),
+        ("sent_at", Function::SentAt, &[List], List),
         ("told_at", Function::ToldAt, &[List], List),
         ("matching", Function::Matching, &[Texts, Text], Texts),
     ]
@@ -123,10 +125,6 @@ fn of_list(function: Function, list: Vec<i64>, second: Option<Value>, measures: 
         Function::Min => Value::Int(*list.iter().min()?),
         Function::Max => Value::Int(*list.iter().max()?),
         Function::Sorted => Value::Bool(list.is_sorted()),
-        Function::Descents => {
-            let descents = list.windows(2).filter(|pair| pair.first() > pair.last()).count();
-            Value::Int(i64::try_from(descents).ok()?)
-        }
         Function::Before => {
             let limit = number()?;
             Value::List(list.into_iter().filter(|id| *id < limit).collect())
@@ -139,6 +137,10 @@ fn of_list(function: Function, list: Vec<i64>, second: Option<Value>, measures: 
         Function::Minus => {
             let Some(Value::List(second)) = second else { return None };
             Value::List(list.into_iter().filter(|id| !second.contains(id)).collect())
+        }
+        Function::Agree => {
+            let Some(Value::List(second)) = second else { return None };
+            Value::Int(list.iter().zip(&second).filter(|(a, b)| a == b).count() as i64)
         }
         Function::Distinct => Value::List(list.into_iter().collect::<BTreeSet<i64>>().into_iter().collect()),
         Function::Runs => Value::List(list.chunk_by(|a, b| a == b).map(|run| run.len() as i64).collect()),
@@ -154,6 +156,7 @@ fn of_list(function: Function, list: Vec<i64>, second: Option<Value>, measures: 
         Function::Messages => Value::Texts(thrown().map(|thrown| thrown.message.clone()).collect()),
         Function::Blocked => times(Sent::blocked),
         Function::Waited => times(Sent::waited),
+        Function::SentAt => times(|sent| Some(sent.sent_at)),
         Function::ToldAt => times(|sent| Some(sent.outcome.as_ref()?.at)),
         Function::Matching => return None,
     })

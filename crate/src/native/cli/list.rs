@@ -61,8 +61,15 @@ fn node(node: &ServerNode) -> Json {
 
 /// Its program's steps are those of [`crate::experiment::program::What`].
 fn client(experiment: &Experiment, client: &Client) -> Json {
-    let steps = experiment.program_of(&client.name).map(|program| &program.steps);
-    json!({ "name": client.name, "kind": client.kind, "config": client.config, "steps": steps })
+    let program = experiment.program_of(&client.name);
+    json!({
+        "name": client.name,
+        "kind": client.kind,
+        "config": client.config,
+        "lines": program.map(|program| &program.lines),
+        "steps": program.map(|program| &program.steps),
+        "counters": program.map(|program| &program.counters),
+    })
 }
 
 fn topic(topic: &Topic) -> Json {

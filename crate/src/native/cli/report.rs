@@ -84,19 +84,20 @@ pub(super) fn text(experiment: &Experiment, report: &Report, measures: &Measures
     for (exception, ids) in exceptions {
         text += &format!("  {exception}\n    ids {}\n", Value::List(ids));
     }
-    if is_about_batches(experiment)
-        && let Some(drained) = &measures.drained
-    {
-        let batches = drained.batches.iter().map(|batch| batch.bytes.as_ref());
+    let drained = measures.drained.iter().flat_map(|drained| &drained.batches);
+    let shown: Vec<_> = drained.filter(|batch| is_looked_into(experiment, &batch.partition.topic)).collect();
+    if !shown.is_empty() {
+        let batches = shown.iter().map(|batch| batch.bytes.as_ref());
         text += &format!("\nthe batches as fetched, which are the bytes of the file\n{}", file_text(batches));
     }
     text += &verdict(report);
     text
 }
 
-/// Whether a fact looks into batches. Those of a longer experiment would fill screens.
-fn is_about_batches(experiment: &Experiment) -> bool {
-    experiment.facts.iter().any(|fact| matches!(fact.is, Expr::Batch(..)))
+/// Whether a fact looks into this topic's batches. Those of a longer experiment would fill screens.
+fn is_looked_into(experiment: &Experiment, topic: &str) -> bool {
+    let names = |of: &Option<String>| of.as_deref().is_none_or(|named| named == topic);
+    experiment.facts.iter().any(|fact| matches!(&fact.is, Expr::Batch(_, of) if names(of)))
 }
 
 /// The distinct exceptions in the order in which they first came.
