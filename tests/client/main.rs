@@ -3,5 +3,7 @@
 mod broker;
 mod config;
 mod consumer;
+mod partitions;
+mod plugins;
 mod producer;
 mod world;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use steplog::client::{Client, ConsumerConfig, ProducerConfig};
+use steplog::client::{Client, ConsumerConfig, ProducerConfig, ProducerPlugins};
 use steplog::disk::Slice;
 use steplog::node::{
     At, CallId, CloseReason, Command, ConnId, Effect, EffectKind, EventId, Input, Instant, Node, Note, Now, OpenedBy,
@@ -48,6 +48,11 @@ impl World {
     pub fn producer(keys: &[(&str, &str)]) -> World {
         let config = ProducerConfig::parse(&config(keys)).expect("a valid configuration");
         World::new(Client::producer("p", config, 42))
+    }
+
+    pub fn producer_with(keys: &[(&str, &str)], plugins: ProducerPlugins) -> World {
+        let config = ProducerConfig::parse(&config(keys)).expect("a valid configuration");
+        World::new(Client::producer_with("p", config, plugins, 42))
     }
 
     pub fn consumer(keys: &[(&str, &str)]) -> World {
@@ -120,7 +125,8 @@ impl World {
     }
 
     pub fn reply(&self, call: CallId) -> Option<&Reply> {
-        self.replies.iter().rev().find(|(_, c, reply)| *c == call && *reply != Reply::Returned).map(|(_, _, r)| r)
+        let tells = |reply: &Reply| !matches!(reply, Reply::Returned | Reply::Printed(_));
+        self.replies.iter().rev().find(|(_, c, reply)| *c == call && tells(reply)).map(|(_, _, r)| r)
     }
 
     pub fn replied_at(&self, call: CallId, reply: &Reply) -> Option<i64> {

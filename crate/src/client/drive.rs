@@ -13,6 +13,9 @@ pub(super) trait Driven {
 
     fn is_closed(&self) -> bool;
 
+    /// The client's life begins: its plugins are configured.
+    fn start(&mut self, _outbox: &mut Outbox<'_>) {}
+
     /// Takes in what the program calls.
     fn command(&mut self, call: CallId, command: Command, outbox: &mut Outbox<'_>);
 
@@ -31,6 +34,7 @@ pub(super) fn drive(client: &mut dyn Driven, input: Input, outbox: &mut Outbox<'
     let mut done = Vec::new();
     match input {
         Input::Command(call, command) => client.command(call, command, outbox),
+        Input::Started => client.start(outbox),
         input if !client.is_closed() => client.network().handle(input, &mut done, outbox),
         _ => return,
     }

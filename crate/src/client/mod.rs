@@ -16,6 +16,7 @@ mod exceptions;
 mod metadata;
 mod network;
 mod outbox;
+mod plugins;
 mod producer;
 mod raw;
 
@@ -28,6 +29,10 @@ use crate::node::{At, Effect, Input, Instant, Node, Rng};
 #[cfg(doc)]
 use crate::node::{Command, Reply};
 
+pub use self::plugins::{
+    Console, ConsumerInterceptor, ConsumerPlugins, Partitioner, Partitions, ProducerInterceptor, ProducerPlugins,
+};
+pub use self::producer::{RoundRobinPartitioner, murmur2, partition_for_key};
 pub use config::{AdminConfig, ConfigError, ConsumerConfig, ProducerConfig};
 
 /// A Kafka client: a producer, a consumer, an admin client or a raw one.
@@ -48,14 +53,24 @@ impl Client {
     /// A producer. `name` becomes the client id where `client.id` is not set; `seed` feeds back-off jitter and the
     /// choice of partitions.
     pub fn producer(name: &str, config: ProducerConfig, seed: u64) -> Client {
+        Client::producer_with(name, config, ProducerPlugins::default(), seed)
+    }
+
+    /// A producer with a partitioner or interceptors of its user.
+    pub fn producer_with(name: &str, config: ProducerConfig, plugins: ProducerPlugins, seed: u64) -> Client {
         let client_id = client_id(name, &config.connection.client_id);
-        Client { kind: Kind::Producer(Box::new(Producer::new(client_id, config, &Rng::new(seed)))) }
+        Client { kind: Kind::Producer(Box::new(Producer::new(client_id, config, plugins, &Rng::new(seed)))) }
     }
 
     /// A consumer by assignment.
     pub fn consumer(name: &str, config: ConsumerConfig, seed: u64) -> Client {
+        Client::consumer_with(name, config, ConsumerPlugins::default(), seed)
+    }
+
+    /// A consumer with interceptors of its user.
+    pub fn consumer_with(name: &str, config: ConsumerConfig, plugins: ConsumerPlugins, seed: u64) -> Client {
         let client_id = client_id(name, &config.connection.client_id);
-        Client { kind: Kind::Consumer(Box::new(Consumer::new(client_id, config, &Rng::new(seed)))) }
+        Client { kind: Kind::Consumer(Box::new(Consumer::new(client_id, config, plugins, &Rng::new(seed)))) }
     }
 
     /// A client that creates topics.

@@ -8,11 +8,11 @@
 //! | | |
 //! |---|---|
 //! | numbers | `17`, `-1`, `500 ms`, `5 s`: a time is whole milliseconds since t = 0 |
-//! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed` (told an exception), `thrown` (of those, by send() itself), `offset_minus_one` (ok at offset −1), `landed` (in log order), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
+//! | lists | `[0, 1, 2]`; ids of sends, counted from 0: `sent`, `ok`, `failed` (told an exception), `thrown` (of those, by send() itself), `offset_minus_one` (ok at offset −1), `landed` (in log order), `log` (the same, and again for each further copy), `lost` (ok, not in the log), `failed_but_landed`, `landed_twice`, `polled` |
 //! | fetched batches | one number each, of all or with `batch.size("topic")` of one topic's: `batch.partition`, `batch.size`, `batch.base_offset`, `batch.last_offset`, `batch.count`, `batch.base_sequence`, `batch.last_sequence`, `batch.producer_id`, `batch.producer_epoch`, `batch.leader_epoch`, `batch.attributes`, `batch.magic`, `batch.digest` (CRC-32C of its bytes with times, producer id and CRC zeroed); and a text each, `batch.codec` (`"none"`, `"gzip"`, …) |
 //! | texts | `"sent 0"`, and lists of them `["a", "b"]`: `printed` (what programs and interceptors printed, in order), `landed_keys`, `landed_values` (what was drained; a null reads `null`) |
 //! | counters | the names that a program counts in |
-//! | of lists | `count(L)`, `first(L)`, `last(L)`, `at(L, n)` (from 0), `min(L)`, `max(L)`, `before(L, id)`, `tail(L, n)`, `all_but_last(L)`, `minus(L, L)`, `agree(L, L)` (in how many places both hold the same), `distinct(L)` (each once, ascending), `sorted(L)`, `runs(L)` (how long each run of equal neighbours is); `count`, `first`, `last` and `at` of texts too |
+//! | of lists | `count(L)`, `first(L)`, `last(L)`, `at(L, n)` (from 0), `min(L)`, `max(L)`, `before(L, id)`, `tail(L, n)`, `all_but_last(L)`, `minus(L, L)`, `agree(L, L)` (in how many places both hold the same), `distinct(L)` (each once, ascending), `sorted(L)`, `runs(L)` (how long each run of equal neighbours is), `descents(L)` (how often a number is less than the one before it); `count`, `first`, `last` and `at` of texts too |
 //! | of sends | what their callbacks told: `offsets(L)`, `partitions(L)`, `timestamps(L)`, `in_partition(L, n)`, `classes(L)` and `messages(L)` of exceptions; `blocked(L)` (ms that `send()` took), `waited(L)` (ms from `send()` to the callback), `sent_at(L)` and `told_at(L)` (the instants of both); `by(L, Client)` |
 //! | of texts | `matching(T, "ok {n}")`: those that read so; `{n}` is any number, and in `said(L, "Exception: text")` too, the ids whose exception reads so |
 //! | raw requests | by the name that keeps their answers, one number for each: `gap.error_code`, `gap.base_offset`, `gap.record_errors` of those that were answered, `gap.closed` (1: the connection was closed instead) |
@@ -78,6 +78,7 @@ pub enum Ids {
     Thrown,
     OffsetMinusOne,
     Landed,
+    Log,
     Lost,
     FailedButLanded,
     LandedTwice,
@@ -134,13 +135,14 @@ pub enum Operator {
 }
 
 impl Ids {
-    pub const ALL: [(&'static str, Ids); 10] = [
+    pub const ALL: [(&'static str, Ids); 11] = [
         ("sent", Ids::Sent),
         ("ok", Ids::Ok),
         ("failed", Ids::Failed),
         ("thrown", Ids::Thrown),
         ("offset_minus_one", Ids::OffsetMinusOne),
         ("landed", Ids::Landed),
+        ("log", Ids::Log),
         ("lost", Ids::Lost),
         ("failed_but_landed", Ids::FailedButLanded),
         ("landed_twice", Ids::LandedTwice),

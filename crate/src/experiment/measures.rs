@@ -121,6 +121,7 @@ impl Measures {
             Ids::Thrown => self.sends_where(|sent| sent.threw),
             Ids::OffsetMinusOne => self.sends_where(|sent| sent.told().is_some_and(|told| told.offset == -1)),
             Ids::Polled => self.polled.clone(),
+            Ids::Log => self.drained.as_ref()?.ids.clone(),
             Ids::Landed => {
                 let mut seen = crate::ordered::BTreeSet::new();
                 self.drained.as_ref()?.ids.iter().copied().filter(|id| seen.insert(*id)).collect()

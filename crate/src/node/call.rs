@@ -9,6 +9,11 @@ use super::{Duration, RawAnswer, RawProduce};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
 pub struct CallId(pub u64);
 
+impl CallId {
+    /// Of replies that no command asked for: what a client's plugins print when they are configured.
+    pub const NONE: CallId = CallId(u64::MAX);
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TopicPartition {
     pub topic: String,
@@ -140,6 +145,8 @@ pub enum Reply {
     Failed(Exception),
     /// `send()` threw to its caller: there is no callback, and nothing was sent.
     Threw(Exception),
+    /// A line that a plugin of the client printed: during this call, or for its record.
+    Printed(String),
     /// How many partitions the topic has.
     Partitions(i32),
     /// `batches` are those from which `records` were taken, each once, in fetch order.

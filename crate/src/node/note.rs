@@ -114,6 +114,12 @@ pub enum Note {
         call: CallId,
         topic: String,
     },
+    /// A plugin threw; the client goes on without what it would have done.
+    InterceptorThrew {
+        /// Its place in interceptor.classes, from 0.
+        interceptor: u32,
+        exception: String,
+    },
     MetadataUpdated {
         brokers: Vec<i32>,
         topics: Vec<String>,

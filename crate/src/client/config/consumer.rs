@@ -25,7 +25,6 @@ pub struct ConsumerConfig {
     pub allow_auto_create_topics: bool,
     pub auto_offset_reset: OffsetReset,
     pub check_crcs: bool,
-    pub client_rack: String,
     pub default_api_timeout_ms: i64,
     pub fetch_max_bytes: i32,
     pub fetch_max_wait_ms: i32,
@@ -63,12 +62,12 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ConsumerConfig, Vec<KnownKe
                      class org.apache.kafka.clients.consumer.CooperativeStickyAssignor";
     keys.string("partition.assignment.strategy", assignors);
     keys.optional("group.remote.assignor");
+    let interceptors = keys.string("interceptor.classes", "");
     let mut config = ConsumerConfig {
         connection: ConnectionConfig::read(&mut keys, "consumer", CONNECTIONS_MAX_IDLE_MS)?,
         allow_auto_create_topics: keys.boolean("allow.auto.create.topics", true)?,
         auto_offset_reset: reset,
         check_crcs: keys.boolean("check.crcs", true)?,
-        client_rack: keys.string("client.rack", ""),
         default_api_timeout_ms: keys.int("default.api.timeout.ms", 60_000, 0..=i32::MAX)?.into(),
         fetch_max_bytes: keys.int("fetch.max.bytes", 52_428_800, 0..=i32::MAX)?,
         fetch_max_wait_ms: keys.int("fetch.max.wait.ms", 500, 0..=i32::MAX)?,
@@ -91,6 +90,7 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ConsumerConfig, Vec<KnownKe
             .flatten()
             .collect::<Vec<_>>();
     check_group(&protocol, &group_keys)?;
+    super::no_classes("consumer", &interceptors)?;
     let (no_effect, mut known) = keys.finish(&[no_effect::BOTH, no_effect::CONSUMER])?;
     for key in &mut known {
         key.acts &= !GROUP_KEYS.contains(&key.name);

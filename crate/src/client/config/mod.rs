@@ -132,6 +132,14 @@ impl ConnectionConfig {
     }
 }
 
+/// There are no classes to load here: interceptors are given to the client.
+fn no_classes(client: &'static str, list: &str) -> Result<(), ConfigError> {
+    let Some(class) = list.split(',').map(str::trim).find(|class| !class.is_empty()) else { return Ok(()) };
+    let missing = Exception::new("ClassNotFoundException", class.to_owned());
+    let cause = Exception::new("KafkaException", format!("Class {class} cannot be found")).caused_by(missing);
+    Err(ConfigError::construction(client, cause))
+}
+
 fn bootstrap_servers(keys: &mut reader::Reader<'_>, client: &'static str) -> Result<Vec<Address>, ConfigError> {
     let Some(list) = keys.required("bootstrap.servers") else {
         let text = "Missing required configuration \"bootstrap.servers\" which has no default value.";

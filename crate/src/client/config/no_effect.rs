@@ -125,19 +125,17 @@ pub const BOTH: &[NoEffect] = &[
 
 /// Keys of producers.
 pub const PRODUCER: &[NoEffect] = &[
-    NoEffect::new("interceptor.classes", Some(""), Check::Any),
     NoEffect::new("enable.metrics.push", Some("true"), Check::Boolean),
     NoEffect::new("compression.lz4.level", Some("9"), Check::Int(1, 17)),
     NoEffect::new("key.serializer", None, Check::Serde),
-    NoEffect::new("partitioner.class", None, Check::NoClass),
     NoEffect::new("receive.buffer.bytes", Some("32768"), Check::Int(-1, i32::MAX)),
     NoEffect::new("value.serializer", None, Check::Serde),
 ];
 
 /// Keys of consumers.
 pub const CONSUMER: &[NoEffect] = &[
-    NoEffect::new("interceptor.classes", Some(""), Check::Any),
     NoEffect::new("enable.metrics.push", Some("true"), Check::Boolean),
+    NoEffect::new("client.rack", Some(""), Check::Any),
     NoEffect::new("auto.commit.interval.ms", Some("5000"), Check::Int(0, i32::MAX)),
     NoEffect::new("exclude.internal.topics", Some("true"), Check::Boolean),
     NoEffect::new("group.instance.id", None, Check::NotEmpty),

@@ -3,6 +3,7 @@
 use super::no_effect::Check;
 use super::reader::Reader;
 use super::{CONNECTIONS_MAX_IDLE_MS, ConfigError, ConnectionConfig, KnownKey, no_effect};
+use crate::client::producer::RoundRobinPartitioner;
 use crate::node::Exception;
 use crate::ordered::BTreeMap;
 use crate::record::{Codec, Compression};
@@ -26,6 +27,8 @@ pub struct ProducerConfig {
     pub adaptive_partitioning: bool,
     pub partition_availability_timeout_ms: i64,
     pub ignore_keys: bool,
+    /// partitioner.class is Kafka's RoundRobinPartitioner rather than the built-in one.
+    pub round_robin: bool,
     pub retries: i32,
     /// Keys that were set and do nothing here.
     pub no_effect: Vec<&'static str>,
@@ -53,11 +56,13 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
     let compression = compression(&mut keys)?;
     let two_phase_commit = keys.boolean("transaction.two.phase.commit.enable", false)?;
     keys.int("transaction.timeout.ms", 60_000, i32::MIN..=i32::MAX)?;
+    let round_robin = partitioner_class(&mut keys)?;
     let transactional_id = keys.optional("transactional.id");
     if transactional_id.as_deref() == Some("") {
         return Err(ConfigError::invalid("transactional.id", "", "String must be non-empty"));
     }
     let connection = ConnectionConfig::read(&mut keys, "producer", CONNECTIONS_MAX_IDLE_MS)?;
+    let interceptors = keys.string("interceptor.classes", "");
     let delivery_timeout_ms: i64 = keys.int("delivery.timeout.ms", 120_000, 0..=i32::MAX)?.into();
     let mut config = ProducerConfig {
         acks: match acks.as_str() {
@@ -79,6 +84,7 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
         adaptive_partitioning: keys.boolean("partitioner.adaptive.partitioning.enable", true)?,
         partition_availability_timeout_ms: keys.long("partitioner.availability.timeout.ms", 0, 0..=i64::MAX)?,
         ignore_keys: keys.boolean("partitioner.ignore.keys", false)?,
+        round_robin,
         retries,
         no_effect: Vec::new(),
         connection,
@@ -101,6 +107,7 @@ fn read(given: &BTreeMap<String, String>) -> Result<(ProducerConfig, Vec<KnownKe
     if let Some(id) = transactional_id {
         return Err(ConfigError::NotServed { key: "transactional.id", value: id });
     }
+    super::no_classes("producer", &interceptors)?;
     let least = config.linger_ms.saturating_add(config.connection.request_timeout_ms).min(i32::MAX.into());
     if config.delivery_timeout_ms < least {
         if delivery_given {
@@ -120,6 +127,18 @@ fn compression(keys: &mut Reader<'_>) -> Result<Compression, ConfigError> {
     let zstd = keys.int(Codec::Zstd.level_key(), default(Codec::Zstd), -131_072..=22)?;
     let level = |key: &str| Some(if key == Codec::Gzip.level_key() { gzip } else { zstd });
     Ok(Compression::named(&name, level).unwrap_or(Compression::NONE))
+}
+
+/// Kafka's own, by name; other partitioners are given to the client, since there are no classes to load here.
+fn partitioner_class(keys: &mut Reader<'_>) -> Result<bool, ConfigError> {
+    match keys.optional("partitioner.class").as_deref() {
+        None => Ok(false),
+        Some(RoundRobinPartitioner::CLASS) => Ok(true),
+        Some(class) => {
+            let why = format!("Class {class} could not be found.");
+            Err(ConfigError::invalid("partitioner.class", class, &why))
+        }
+    }
 }
 
 /// Explicit idempotence refuses what contradicts it; idempotence by default gives way, but in-flight is checked all

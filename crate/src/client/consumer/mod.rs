@@ -23,6 +23,7 @@ use super::drive::Driven;
 use super::metadata::Metadata;
 use super::network::{Completion, Network, Request};
 use super::outbox::Outbox;
+use super::plugins::ConsumerPlugins;
 use crate::node::{CallId, Command, EventId, Exception, Note, Reply, Rng, SeekTo, TopicPartition};
 use crate::ordered::{BTreeMap, BTreeSet};
 
@@ -49,6 +50,7 @@ struct PartitionsFor {
 #[derive(Debug, Clone)]
 pub(super) struct Consumer {
     config: Arc<ConsumerConfig>,
+    plugins: ConsumerPlugins,
     network: Network,
     subscription: Subscription,
     sessions: BTreeMap<i32, FetchSession>,
@@ -72,6 +74,10 @@ impl Driven for Consumer {
 
     fn is_closed(&self) -> bool {
         self.closed
+    }
+
+    fn start(&mut self, outbox: &mut Outbox<'_>) {
+        self.plugins.configure(outbox);
     }
 
     fn command(&mut self, call: CallId, command: Command, outbox: &mut Outbox<'_>) {
@@ -125,6 +131,9 @@ impl Driven for Consumer {
             }
             Command::Close { .. } | Command::Shutdown => {
                 self.network.close(outbox);
+                if !self.closed {
+                    self.plugins.close(call, outbox);
+                }
                 self.closed = true;
                 outbox.reply(&[], call, Reply::Done);
             }
@@ -149,11 +158,12 @@ impl Driven for Consumer {
 }
 
 impl Consumer {
-    pub fn new(client_id: String, config: ConsumerConfig, rng: &Rng) -> Consumer {
+    pub fn new(client_id: String, config: ConsumerConfig, plugins: ConsumerPlugins, rng: &Rng) -> Consumer {
         let metadata = Metadata::new(&config.connection, None, config.allow_auto_create_topics, rng.fork("metadata"));
         let network = Network::new(client_id, &config.connection, MAX_IN_FLIGHT, metadata, rng.fork("network"));
         Consumer {
             config: Arc::new(config),
+            plugins,
             network,
             subscription: Subscription::default(),
             sessions: BTreeMap::new(),
@@ -230,7 +240,8 @@ impl Consumer {
                 self.poll = None;
                 let mut earlier = collected.causes;
                 earlier.push(poll.called_by);
-                let reply = Reply::Polled { records: collected.records, batches: collected.batches };
+                let records = self.plugins.on_consume(collected.records, poll.call, outbox);
+                let reply = Reply::Polled { records, batches: collected.batches };
                 outbox.reply(&earlier, poll.call, reply);
                 return true;
             }

@@ -5,16 +5,16 @@ use crate::client::metadata::TopicMetadata;
 use crate::node::Rng;
 
 /// The partition of a key, over all partitions whether they have a leader or not.
-pub(super) fn partition_for_key(key: &[u8], partition_count: i32) -> i32 {
+pub fn partition_for_key(key: &[u8], partition_count: i32) -> i32 {
     to_positive(murmur2(key)) % partition_count.max(1)
 }
 
-fn to_positive(number: i32) -> i32 {
+pub(super) fn to_positive(number: i32) -> i32 {
     number & 0x7fff_ffff
 }
 
 /// Kafka's 32-bit MurmurHash2 with its own seed (org.apache.kafka.common.utils.Utils.murmur2).
-fn murmur2(data: &[u8]) -> i32 {
+pub fn murmur2(data: &[u8]) -> i32 {
     const SEED: u32 = 0x9747_b28c;
     const M: u32 = 0x5bd1_e995;
     const R: u32 = 24;
@@ -125,28 +125,6 @@ mod tests {
     use super::*;
     use crate::client::metadata::PartitionMetadata;
     use crate::wire::Uuid;
-
-    /// Kafka's own vectors (UtilsTest) and hashes recorded from kafka-clients 4.3.0.
-    const VECTORS: &[(&str, i32, [i32; 3])] = &[
-        ("21", -973_932_308, [0, 0, 0]),
-        ("foobar", -790_332_482, [0, 0, 6]),
-        ("abc", 479_470_107, [0, 3, 7]),
-        ("a-little-bit-long-string", -985_981_536, [2, 2, 2]),
-        ("", 275_646_681, [0, 3, 1]),
-        ("a", -1_563_381_124, [1, 4, 4]),
-        ("key-1", 193_331_640, [0, 0, 0]),
-        ("order-42", 501_153_024, [0, 0, 4]),
-    ];
-
-    #[test]
-    fn keys_hash_and_map_to_partitions_as_in_kafka() {
-        for (key, hash, partitions) in VECTORS {
-            assert_eq!(murmur2(key.as_bytes()), *hash, "{key}");
-            for (count, partition) in [3, 6, 10].into_iter().zip(partitions) {
-                assert_eq!(partition_for_key(key.as_bytes(), count), *partition, "{key} of {count}");
-            }
-        }
-    }
 
     fn topic(leaders: &[Option<i32>]) -> TopicMetadata {
         let partition =

@@ -252,6 +252,7 @@ impl Producer {
                     time => time,
                 },
             };
+            self.plugins.on_acknowledgement(&metadata, None, waiter.call, outbox);
             outbox.reply(&[waiter.sent_by, sent_by], waiter.call, Reply::Acked(metadata));
         }
         self.finish(id, &partition, outbox);
@@ -316,7 +317,9 @@ impl Producer {
         let partition = batch.partition.clone();
         let (created_by, moved_by) = (batch.created_by, batch.moved_by);
         for (index, waiter) in (0..).zip(&batch.waiters) {
-            outbox.reply(&[waiter.sent_by, created_by, moved_by], waiter.call, Reply::Failed(of_record(index)));
+            let exception = of_record(index);
+            self.plugins.on_acknowledgement(&without_offset(&partition), Some(&exception), waiter.call, outbox);
+            outbox.reply(&[waiter.sent_by, created_by, moved_by], waiter.call, Reply::Failed(exception));
         }
         if let (Some(idempotence), Some(batch)) = (&mut self.idempotence, self.accumulator.batch(id)) {
             idempotence.failed(batch, top, adjust_sequences);
@@ -349,6 +352,11 @@ impl Producer {
         }
         !ids.is_empty()
     }
+}
+
+/// What is told of a record that was not sent.
+pub(super) fn without_offset(partition: &TopicPartition) -> RecordMetadata {
+    RecordMetadata { partition: partition.clone(), offset: -1, timestamp: -1 }
 }
 
 fn verdict(partition: PartitionProduceResponse) -> Verdict {

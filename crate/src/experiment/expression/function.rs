@@ -41,6 +41,7 @@ pub enum Function {
     Minus,
     Agree,
     Sorted,
+    Descents,
     Distinct,
     Runs,
     Offsets,
@@ -61,7 +62,7 @@ type Signature = (&'static str, Function, &'static [Type], Type);
 
 /// One name may stand here for several types of its first argument.
 #[rustfmt::skip]
-pub(super) const FUNCTIONS: [Signature; 29] = {
+pub(super) const FUNCTIONS: [Signature; 30] = {
     use Type::*;
     [
         ("count", Function::Count, &[List], Number),
@@ -80,6 +81,7 @@ pub(super) const FUNCTIONS: [Signature; 29] = {
         ("minus", Function::Minus, &[List, List], List),
         ("agree", Function::Agree, &[List, List], Number),
         ("sorted", Function::Sorted, &[List], Truth),
+        ("descents", Function::Descents, &[List], Number),
         ("distinct", Function::Distinct, &[List], List),
         ("runs", Function::Runs, &[List], List),
         ("offsets", Function::Offsets, &[List], List),
@@ -125,6 +127,10 @@ fn of_list(function: Function, list: Vec<i64>, second: Option<Value>, measures: 
         Function::Min => Value::Int(*list.iter().min()?),
         Function::Max => Value::Int(*list.iter().max()?),
         Function::Sorted => Value::Bool(list.is_sorted()),
+        Function::Descents => {
+            let descents = list.windows(2).filter(|pair| pair.first() > pair.last()).count();
+            Value::Int(i64::try_from(descents).ok()?)
+        }
         Function::Before => {
             let limit = number()?;
             Value::List(list.into_iter().filter(|id| *id < limit).collect())
