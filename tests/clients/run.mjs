@@ -93,6 +93,23 @@ function judge(client, row) {
   return { cell: "ok" };
 }
 
+/** Columns by spaces, a row for each thing that was asked; nothing if nothing was. */
+function printTable(columns, rows) {
+  const lines = [
+    ["", ...columns],
+    ...Object.entries(rows).map(([what, row]) => [what, ...columns.map((c) => row[c] ?? "")]),
+  ];
+  if (lines.length === 1) return;
+  const widths = lines[0].map((_, at) => Math.max(...lines.map((line) => line[at].length)));
+  const text = lines.map((line) =>
+    line
+      .map((cell, at) => cell.padEnd(widths[at]))
+      .join("  ")
+      .trimEnd(),
+  );
+  console.log(["", text[0], "─".repeat(Math.max(...text.map((line) => line.length))), ...text.slice(1), ""].join("\n"));
+}
+
 const table = {};
 const tools = {};
 const failures = [];
@@ -106,16 +123,19 @@ for (const client of chosen) {
   if (rows.length === 0) rows.push({ what: "to its end", error: "it printed nothing" });
   for (const row of rows) {
     const { cell, why } = judge(client, row);
-    if (why) failures.push(`${client}, ${row.what}: ${why.slice(0, 500)}`);
+    if (why) failures.push(`${client}, ${row.what}: ${why.replace(/\s+/g, " ").slice(0, 500)}`);
     else if (cell === "ok") passed += 1;
-    if (client === "Kafka's tools") tools[row.what] = { result: cell };
-    else (table[row.what] ??= Object.fromEntries(chosen.map((name) => [name, ""])))[client] = cell;
+    if (client === "Kafka's tools") tools[row.what] = { "Kafka's tools 4.3.0": cell };
+    else (table[row.what] ??= {})[client] = cell;
   }
   console.log(`${client}: ${rows.length} rows in ${Math.round((performance.now() - started) / 1000)} s`);
 }
-for (const cells of Object.values(table)) delete cells["Kafka's tools"];
-if (Object.keys(table).length > 0) console.table(table);
-if (Object.keys(tools).length > 0) console.table(tools);
+printTable(
+  chosen.filter((name) => name !== "Kafka's tools"),
+  table,
+);
+printTable(["Kafka's tools 4.3.0"], tools);
+console.log("–: this version of the client has no such call; empty: the client offers none\n");
 for (const failure of failures) console.log(`FAILED ${failure}`);
 await broker.stop();
 console.log(`${passed} passed, ${failures.length} failed`);

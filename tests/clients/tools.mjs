@@ -45,7 +45,16 @@ export function* toolRows(bootstrap, directory) {
   yield row("console-producer", /^$/, () =>
     tool(
       "console-producer",
-      [...at, ...topic, "--reader-property", "parse.key=true", "--reader-property", "key.separator=:", "--compression-codec", "none"],
+      [
+        ...at,
+        ...topic,
+        "--reader-property",
+        "parse.key=true",
+        "--reader-property",
+        "key.separator=:",
+        "--compression-codec",
+        "none",
+      ],
       `${lines.join("\n")}\n`,
     ).replace(/[>\s]/g, ""),
   );

@@ -9,7 +9,7 @@ import org.apache.kafka.clients.consumer.*;
 import org.apache.kafka.clients.producer.*;
 import org.apache.kafka.common.*;
 import org.apache.kafka.common.acl.AclBindingFilter;
-import org.apache.kafka.common.config.*;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.*;
 import org.apache.kafka.common.header.*;
 import org.apache.kafka.common.header.internals.RecordHeader;

@@ -7,7 +7,7 @@ import time
 
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,  # noqa: F401 (a version that has it has all that is asked here)
+    ElectionType,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -29,7 +29,6 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from confluent_kafka import ElectionType
 
 BOOTSTRAP, PREFIX = sys.argv[1:3]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -108,13 +107,14 @@ def administer(admin, topic):
     partition = TopicPartition(topic, 0)
     config = ConfigResource(ConfigResource.Type.TOPIC, topic)
     round_trip(topic, records(100))
-    row("Metadata", lambda: None if topic in admin.list_topics(timeout=SECONDS).topics else "the topic is not listed")
 
     def describe():
         found = one(admin.describe_topics(TopicCollection([topic])))
+        if topic not in admin.list_topics(timeout=SECONDS).topics:
+            return "the topic is not listed"
         return None if len(found.partitions) == 1 else f"{len(found.partitions)} partitions"
 
-    row("DescribeTopics", describe)
+    row("Metadata", describe)
     row("DescribeCluster", lambda: None if len(admin.describe_cluster().result(SECONDS).nodes) == 1 else "not one node")
 
     def create_partitions():
