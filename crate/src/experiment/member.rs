@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use super::program::Program;
 use super::{ClientKind, Experiment, Role, ServerNode};
 use crate::broker::{Server, ServerConfig};
-use crate::client::{AdminConfig, Client, ConsumerConfig, ProducerConfig};
+use crate::client::{
+    AdminConfig, Client, ConfigError, ConsumerConfig, ConsumerPlugins, ProducerConfig, ProducerPlugins,
+};
 use crate::disk::{Disk, DiskError, FileId, MemoryDisk};
 use crate::node::{Address, At, Effect, Input, Instant, Node};
 use crate::ordered::BTreeMap;
@@ -28,10 +31,11 @@ pub struct ClientProcess {
     client: Client,
 }
 
+/// What a client's process is made of: its settings, and what its program adds.
 #[derive(Debug, Clone)]
-enum ClientConfig {
-    Producer(ProducerConfig),
-    Consumer(ConsumerConfig),
+pub enum ClientConfig {
+    Producer(ProducerConfig, ProducerPlugins),
+    Consumer(ConsumerConfig, ConsumerPlugins),
     Admin(AdminConfig),
     Raw(AdminConfig),
 }
@@ -118,14 +122,7 @@ impl Member {
     }
 
     pub fn client(experiment: &Experiment, client: &super::Client) -> Result<Member, BadConfig> {
-        let mut given = client.config.clone();
-        given.insert("bootstrap.servers".to_string(), experiment.simulated_bootstrap());
-        let config = match client.kind {
-            ClientKind::Producer => ProducerConfig::parse(&given).map(ClientConfig::Producer),
-            ClientKind::Consumer => ConsumerConfig::parse(&given).map(ClientConfig::Consumer),
-            ClientKind::Admin => AdminConfig::parse(&given).map(ClientConfig::Admin),
-            ClientKind::Raw => AdminConfig::parse(&given).map(ClientConfig::Raw),
-        };
+        let config = ClientConfig::read(experiment, client, &experiment.simulated_bootstrap());
         let config = config.map_err(|error| BadConfig { of: client.name.clone(), why: error.to_string() })?;
         let made = config.make(&client.name, 0);
         let process = ClientProcess { name: client.name.as_str().into(), config: Arc::new(config), client: made };
@@ -141,10 +138,32 @@ impl Member {
 }
 
 impl ClientConfig {
-    fn make(&self, name: &str, seed: u64) -> Client {
+    pub fn read(experiment: &Experiment, client: &super::Client, bootstrap: &str) -> Result<ClientConfig, ConfigError> {
+        let mut given = client.config.clone();
+        given.insert("bootstrap.servers".to_string(), bootstrap.to_string());
+        let program = experiment.program_of(&client.name);
+        Ok(match client.kind {
+            ClientKind::Producer => {
+                let plugins = program.map(Program::producer_plugins).unwrap_or_default();
+                ClientConfig::Producer(ProducerConfig::parse(&given)?, plugins)
+            }
+            ClientKind::Consumer => {
+                let plugins = program.map(Program::consumer_plugins).unwrap_or_default();
+                ClientConfig::Consumer(ConsumerConfig::parse(&given)?, plugins)
+            }
+            ClientKind::Admin => ClientConfig::Admin(AdminConfig::parse(&given)?),
+            ClientKind::Raw => ClientConfig::Raw(AdminConfig::parse(&given)?),
+        })
+    }
+
+    pub fn make(&self, name: &str, seed: u64) -> Client {
         match self {
-            ClientConfig::Producer(config) => Client::producer(name, config.clone(), seed),
-            ClientConfig::Consumer(config) => Client::consumer(name, config.clone(), seed),
+            ClientConfig::Producer(config, plugins) => {
+                Client::producer_with(name, config.clone(), plugins.clone(), seed)
+            }
+            ClientConfig::Consumer(config, plugins) => {
+                Client::consumer_with(name, config.clone(), plugins.clone(), seed)
+            }
             ClientConfig::Admin(config) => Client::admin(name, config.clone(), seed),
             ClientConfig::Raw(config) => Client::raw(name, config.clone()),
         }

@@ -19,7 +19,7 @@ pub mod syntax;
 pub use condition::{Condition, Told};
 pub use lab::{Cold, Lab};
 pub use measures::*;
-pub use member::{BadConfig, Member};
+pub use member::{BadConfig, ClientConfig, Member};
 pub use report::{Judged, Ran, Report};
 pub use runner::{Order, Programs};
 pub use schema::*;

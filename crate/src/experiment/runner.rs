@@ -188,6 +188,9 @@ impl Programs {
 
     /// A client's answer.
     pub fn reply(&mut self, now: Instant, client: usize, call: CallId, reply: &Reply, out: &mut Vec<Order>) {
+        if let Reply::Printed(line) = reply {
+            return self.print(self.plain(line.clone()));
+        }
         if self.begun.is_none() {
             return self.warmed(client, call, reply, out);
         }
@@ -255,7 +258,11 @@ impl Programs {
 
     /// An exception's message with the plain names of the topics.
     fn text_of(&self, exception: &Exception) -> String {
-        let mut text = exception.message.clone();
+        self.plain(exception.message.clone())
+    }
+
+    /// A text with the plain names of the topics.
+    fn plain(&self, mut text: String) -> String {
         if !self.topic_suffix.is_empty() {
             for topic in &self.experiment.topics {
                 text = text.replace(&self.on_cluster(&topic.name), &topic.name);
@@ -271,7 +278,7 @@ impl Programs {
     /// Which send a record came from.
     fn id_of(&self, record: &ConsumerRecord) -> Option<i64> {
         let topic = record.partition.topic.strip_suffix(&self.topic_suffix)?;
-        let known_by = running::known_by(record.key.as_deref(), record.value.as_deref());
+        let known_by = running::known_by("", record.key.as_deref(), record.value.as_deref());
         i64::try_from(*self.sent_as.get(topic)?.get(known_by.as_str())?).ok()
     }
 

@@ -8,6 +8,8 @@ use crate::experiment::{Client, ClientKind};
 use crate::node::{Duration, RawDomain};
 use crate::ordered::BTreeMap;
 
+mod plugins;
+
 /// A line of Java, and the program's line that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JavaLine {
@@ -20,7 +22,7 @@ impl Program {
     /// Lines of Java: how the client is made, and what it then does.
     pub fn as_java(&self, client: &Client) -> Vec<JavaLine> {
         let head = self.java_head(client).into_iter().map(|text| JavaLine { text, of: None });
-        head.chain(self.java_body(client.kind)).collect()
+        self.java_classes(client.kind).into_iter().chain(head).chain(self.java_body(client.kind)).collect()
     }
 
     fn java_head(&self, client: &Client) -> Vec<String> {
@@ -44,6 +46,7 @@ impl Program {
         for (key, value) in &client.config {
             lines.push(format!("p.put(\"{key}\", \"{value}\");"));
         }
+        lines.extend(self.java_plugin_keys());
         lines.push(match client.kind {
             ClientKind::Producer => "KafkaProducer<String, String> producer = new KafkaProducer<>(p);".to_string(),
             ClientKind::Consumer => "KafkaConsumer<String, String> consumer = new KafkaConsumer<>(p);".to_string(),
@@ -348,7 +351,8 @@ fn java_words(template: &Template, depth: usize, of: &str) -> String {
         parts.push(match word {
             "i" => turn(depth),
             word if modulus(word).is_some() => word.replacen('i', &turn(depth), 1),
-            "metadata" => word.to_string(),
+            "metadata" | "sends" | "acks" | "errors" => word.to_string(),
+            "count" => "records.count()".to_string(),
             "class" => "exception.getClass().getSimpleName()".to_string(),
             "message" => "exception.getMessage()".to_string(),
             "cause" => "exception.getCause()".to_string(),
@@ -384,7 +388,7 @@ mod tests {
         let names = Names { clients: vec!["A", "B"], topics: vec![("t", 1)] };
         let config = [("acks".to_string(), "0".to_string())].into();
         let client = Client { name: "A".to_string(), kind, config };
-        let lines = parse("A", program, &names).unwrap().as_java(&client);
+        let lines = parse("A", kind, program, &names).unwrap().as_java(&client);
         lines.into_iter().map(|line| format!("{}\n", line.text)).collect()
     }
 
@@ -454,6 +458,53 @@ try {
 System.out.println("linger.ms = " + new ProducerConfig(p).values().get("linger.ms"));
 "#;
         assert!(java.ends_with(wanted), "{java}");
+    }
+
+    #[test]
+    fn rules_and_interceptors_read_as_classes_that_the_client_loads() {
+        let program = r#"partitioner:
+  key vip: 0
+  others: hash 1, 2
+interceptor Prefix:
+  on send: prefix "x-"
+  on error: print "{class}"
+  on close: print "{sends}"
+flush"#;
+        let java = java(ClientKind::Producer, program);
+        let wanted = r#"class Rules implements Partitioner {
+    public void configure(Map<String, ?> configs) {}
+    public int partition(String topic, Object key, byte[] keyBytes, Object value, byte[] valueBytes,
+                         Cluster cluster) {
+        if ("vip".equals(key)) return 0;
+        return List.of(1, 2).get(Utils.toPositive(Utils.murmur2(keyBytes == null ? new byte[0] : keyBytes)) % 2);
+    }
+    public void close() {}
+}
+class Prefix implements ProducerInterceptor<String, String> {
+    int sends, acks, errors;
+    public void configure(Map<String, ?> configs) {
+    }
+    public ProducerRecord<String, String> onSend(ProducerRecord<String, String> record) {
+        sends++;
+        record = new ProducerRecord<>(record.topic(), record.partition(), record.timestamp(), record.key(), "x-" + record.value(), record.headers());
+        return record;
+    }
+    public void onAcknowledgement(RecordMetadata metadata, Exception exception) {
+        if (exception == null) acks++;
+        if (exception != null) errors++;
+        if (exception != null) System.out.println("" + exception.getClass().getSimpleName());
+    }
+    public void close() {
+        System.out.println("" + sends);
+    }
+}
+"#;
+        assert!(java.starts_with(wanted), "{java}");
+        for key in
+            ["p.put(\"partitioner.class\", Rules.class);", "p.put(\"interceptor.classes\", List.of(Prefix.class));"]
+        {
+            assert!(java.lines().any(|line| line == key), "{java}");
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@
 //! letters, digits and `. _ - { }`, or a text in double quotes. A value is how a drained record is recognised (a null
 //! one by its key), so it should differ from send to send. What an exception would end in Java ends the program here:
 //! an awaited send that fails without `on error`, a send() that throws without `on throw`, a `construct` without
-//! `on error`. For each record `{key}`,
+//! `on error`. A partitioner and interceptors of the client stand above its first statement: [`plugins`]. For each record `{key}`,
 //! `{value}` and `{offset}` are the record's.
 //!
 //! What `produce_raw` does not mention is as a producer without idempotence writes it: one record, acks=all, Produce
@@ -60,15 +60,18 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::client::{ConsumerInterceptor, ConsumerPlugins, Partitioner, ProducerInterceptor, ProducerPlugins};
 use crate::experiment::ClientKind;
 use crate::node::{ConsumerRecord, Duration, RawField};
 use crate::ordered::BTreeMap;
 
 mod java;
 mod parse;
+pub mod plugins;
 
 pub use java::JavaLine;
 pub use parse::{Names, parse};
+use plugins::{Interceptor, PartitionerRules};
 
 /// A client's program: its lines as the reader sees them, and what they do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +86,26 @@ pub struct Program {
     pub answers: Vec<String>,
     /// The tables of the toy database, in order of first use.
     pub tables: Vec<String>,
+    /// What it adds to its client.
+    pub partitioner: Option<PartitionerRules>,
+    pub interceptors: Vec<Interceptor>,
+}
+
+impl Program {
+    /// What a producer is made with.
+    pub fn producer_plugins(&self) -> ProducerPlugins {
+        let interceptor = |one: &Interceptor| Box::new(one.clone()) as Box<dyn ProducerInterceptor>;
+        ProducerPlugins {
+            partitioner: self.partitioner.as_ref().map(Partitioner::boxed),
+            interceptors: self.interceptors.iter().map(interceptor).collect(),
+        }
+    }
+
+    /// What a consumer is made with.
+    pub fn consumer_plugins(&self) -> ConsumerPlugins {
+        let interceptor = |one: &Interceptor| Box::new(one.clone()) as Box<dyn ConsumerInterceptor>;
+        ConsumerPlugins { interceptors: self.interceptors.iter().map(interceptor).collect() }
+    }
 }
 
 /// One statement. A `repeat` or `for each record` is a step at its head and one at its end.

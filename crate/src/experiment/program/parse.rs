@@ -7,9 +7,12 @@ use crate::node::Duration;
 use crate::ordered::BTreeMap;
 
 mod callback;
+mod plugins;
 mod raw;
 mod record;
 mod rows;
+
+use plugins::Plugin;
 
 /// The names of an experiment that a program may use.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +23,7 @@ pub struct Names<'a> {
 }
 
 /// What a line can begin with.
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 20] = [
     "repeat",
     "send",
     "await",
@@ -39,15 +42,19 @@ const WORDS: [&str; 18] = [
     "on ok",
     "on error",
     "on throw",
+    "partitioner:",
+    "interceptor",
 ];
 
 /// How often a `repeat` may go round: enough for any book, little enough for a page.
 const TIMES_MAX: u64 = 1_000_000;
 
 /// Reads the program of `client`.
-pub fn parse(client: &str, text: &str, names: &Names<'_>) -> Result<Program, SyntaxError> {
+pub fn parse(client: &str, kind: ClientKind, text: &str, names: &Names<'_>) -> Result<Program, SyntaxError> {
     let mut parser = Parser {
         names,
+        kind,
+        plugin: None,
         program: Program {
             client: client.to_string(),
             lines: Vec::new(),
@@ -55,6 +62,8 @@ pub fn parse(client: &str, text: &str, names: &Names<'_>) -> Result<Program, Syn
             counters: Vec::new(),
             answers: Vec::new(),
             tables: Vec::new(),
+            partitioner: None,
+            interceptors: Vec::new(),
         },
         open: Vec::new(),
         last: None,
@@ -64,6 +73,7 @@ pub fn parse(client: &str, text: &str, names: &Names<'_>) -> Result<Program, Syn
     }
     let lines = parser.program.lines.len() as u32;
     parser.close_blocks(lines.max(1), 0)?;
+    parser.check_partitioner()?;
     if parser.program.steps.is_empty() {
         return Err(SyntaxError { line: 1, column: 1, message: "a program needs at least one line".to_string() });
     }
@@ -72,6 +82,10 @@ pub fn parse(client: &str, text: &str, names: &Names<'_>) -> Result<Program, Syn
 
 struct Parser<'a> {
     names: &'a Names<'a>,
+    /// What the client is.
+    kind: ClientKind,
+    /// The block of a partitioner or interceptor that the line before belongs to.
+    plugin: Option<Plugin>,
     program: Program,
     /// The steps of the blocks that are open, outermost first; a line's depth is how many there are.
     open: Vec<u32>,
@@ -93,6 +107,12 @@ impl<'a> Parser<'a> {
             return Err(cursor.error("indent by two spaces for each level"));
         }
         let depth = indent / 2;
+        if self.plugin(&mut cursor, index, depth)? {
+            return match cursor.is_at_end() {
+                true => Ok(()),
+                false => Err(cursor.error("expected the end of the line")),
+            };
+        }
         if cursor.rest().starts_with("on ") {
             return self.callback(&mut cursor, index, depth);
         }
@@ -356,7 +376,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Program, SyntaxError> {
         let names = Names { clients: vec!["AcksLab", "reader"], topics: vec![("a2.acks0", 1)] };
-        parse("AcksLab", text, &names)
+        parse("AcksLab", ClientKind::Producer, text, &names)
     }
 
     #[test]
@@ -395,7 +415,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_place_and_what_would_be_right() {
         let all = "expected one of repeat, send, await, print, construct, flush, close, wait, assign, seek, poll, drain, \
-                   for each record, db, produce_raw, on ok, on error, on throw";
+                   for each record, db, produce_raw, on ok, on error, on throw, partitioner:, interceptor";
         let cases = [
             ("sned(a2.acks0, v)", format!("line 1, column 1: `sned` is no statement (did you mean `send`?): {all}")),
             ("send(a2.acks, v)", "line 1, column 6: there is no topic `a2.acks` (did you mean `a2.acks0`?)".into()),
@@ -482,6 +502,12 @@ mod tests {
                 "line 1, column 19: a record's fields are known only below `for each record:`".into(),
             ),
             ("db.inset(orders, k, v)", "line 1, column 4: `db` has no `inset` (did you mean `insert`?)".into()),
+            ("partitioner:\n  key vip: 0\nflush", "line 1, column 1: the last rule of a partitioner is for all other keys, e.g. `others: hash 0, 1`".into()),
+            ("partitioner:\n  others: 0\n  key vip: 1", "line 3, column 3: no rule can follow `others`".into()),
+            ("partitioner:\n  others: none", "line 2, column 11: expected a partition's number".into()),
+            ("flush\npartitioner:", "line 2, column 1: this belongs above the first statement".into()),
+            ("interceptor I:\n  on sned: print \"x\"", "line 2, column 3: expected `on` one of configure, send, ack, error, close (did you mean `send`?)".into()),
+            ("interceptor I:\n  on ack: prefix \"x\"", "line 2, column 11: expected `print \"…\"`, `throw \"…\"`, or on send `prefix \"…\"` or `header name=value`".into()),
             ("for every record:", "line 1, column 5: expected `for each record:`".into()),
         ];
         for (text, wanted) in cases {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::drain::Drain;
 use super::{Order, Programs};
 use crate::experiment::Sent;
+use crate::experiment::program::plugins::prefix_of;
 use crate::experiment::program::{Datum, Number, On, RawSend, SendRecord, StartAt, What};
 use crate::node::{
     CallId, Command, ConsumerRecord, Duration, Instant, ProducerRecord, RawProduce, Reply, SeekTo, TopicPartition,
@@ -245,7 +246,9 @@ impl Programs {
             value: bytes(&send.value),
             headers: send.headers.iter().map(|(name, value)| (name.clone(), bytes(value))).collect(),
         };
-        let value = known_by(record.key.as_deref(), record.value.as_deref());
+        // What the client's interceptors put in front is what will be read.
+        let prefix = self.program_of(client).map_or_else(String::new, |program| prefix_of(&program.interceptors));
+        let value = known_by(&prefix, record.key.as_deref(), record.value.as_deref());
         let call = self.order(client, Command::Send(record), out);
         let id = self.measures.sends.len();
         let (topic, value): (Arc<str>, Arc<str>) = (send.topic.as_str().into(), value.into());
@@ -354,10 +357,10 @@ impl Programs {
 }
 
 /// What a record is recognised by when it is read again: its value without what fills it up, or its key.
-pub(super) fn known_by(key: Option<&[u8]>, value: Option<&[u8]>) -> String {
+pub(super) fn known_by(prefix: &str, key: Option<&[u8]>, value: Option<&[u8]>) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match value {
-        Some(value) => text(value.get(..value.len() - filling(value)).unwrap_or(value)),
+        Some(value) => prefix.to_string() + &text(value.get(..value.len() - filling(value)).unwrap_or(value)),
         None => format!("null of {}", key.map_or_else(String::new, text)),
     }
 }

@@ -24,8 +24,8 @@ fn experiment(program: &str) -> Arc<Experiment> {
         links: Links { delay: Duration::ZERO, jitter: Duration::ZERO, bytes_per_second: 0 },
         clients: vec![client("P", ClientKind::Producer), client("C", ClientKind::Consumer)],
         programs: vec![
-            parse("P", program, &names).unwrap(),
-            parse("C", "wait for P\nassign(t-0, earliest)\npoll 5 ms", &names).unwrap(),
+            parse("P", ClientKind::Producer, program, &names).unwrap(),
+            parse("C", ClientKind::Consumer, "wait for P\nassign(t-0, earliest)\npoll 5 ms", &names).unwrap(),
         ],
         faults: Vec::new(),
         facts: Vec::new(),
@@ -258,4 +258,18 @@ fn a_constructor_that_throws_is_told_with_its_cause() {
         "linger.ms = 5",
     ];
     assert_eq!(printed, wanted);
+}
+
+#[test]
+fn what_plugins_print_is_measured_and_what_they_put_in_front_is_recognised() {
+    let text = "interceptor A:\n  on send: prefix \"a-\"\ninterceptor B:\n  on send: prefix \"b-\"\n  on send: throw \"no\"\n\
+                interceptor C:\n  on send: prefix \"c-\"\nsend(t, v)";
+    let mut programs = Programs::new(experiment(text));
+    let mut out = Vec::new();
+    let configured = Reply::Printed("configured".to_string());
+    programs.reply(Instant(0), 0, CallId::NONE, &configured, &mut out);
+    programs.begin(Instant(0), &mut out);
+    assert_eq!(programs.measures().printed, ["configured".into()]);
+    assert_eq!(programs.id_of(&record(0, "k", "c-a-v")), Some(0));
+    assert_eq!(programs.id_of(&record(0, "k", "v")), None);
 }

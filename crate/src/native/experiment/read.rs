@@ -190,9 +190,10 @@ impl<'a> Reader<'a> {
             topics: topics.iter().map(|(topic, _)| (topic.name.as_str(), topic.partitions)).collect(),
         };
         let read = |(client, text): &(usize, At<&'a str>)| {
-            let client = self.clients.get(*client).map_or("", |(client, _)| client.name.as_str());
+            let client = self.clients.get(*client).map(|(client, _)| (client.name.as_str(), client.kind));
+            let (client, kind) = client.unwrap_or(("", ClientKind::Producer));
             let trimmed = text.value.trim_end();
-            program::parse(client, trimmed, &names).map_err(|error| self.inside(*text, &error))
+            program::parse(client, kind, trimmed, &names).map_err(|error| self.inside(*text, &error))
         };
         self.programs.iter().map(read).collect()
     }

@@ -4,8 +4,7 @@ use tokio::sync::mpsc;
 
 use super::PlaceError;
 use super::proxy::Proxies;
-use crate::client::{AdminConfig, Client, ConsumerConfig, ProducerConfig};
-use crate::experiment::{self, ClientKind, Experiment, Order};
+use crate::experiment::{ClientConfig, Experiment, Order};
 use crate::native::shell::{self, Clock, Handle, Parts, Report};
 use crate::node::{CallId, Instant, Reply, Rng};
 
@@ -37,7 +36,9 @@ impl Clients {
         let (sender, answers) = mpsc::unbounded_channel();
         let mut handles = Vec::with_capacity(experiment.clients.len());
         for (index, client) in experiment.clients.iter().enumerate() {
-            let node = make(client, bootstrap_servers, Rng::new(seed).fork(&client.name).next_u64())?;
+            let config = ClientConfig::read(experiment, client, bootstrap_servers)
+                .map_err(|error| PlaceError::failed(&client.name, error))?;
+            let node = config.make(&client.name, Rng::new(seed).fork(&client.name).next_u64());
             let sender = sender.clone();
             let routes = proxies.routes(&client.name);
             let handle = shell::spawn(&client.name, move || Parts {
@@ -62,16 +63,4 @@ impl Clients {
             handle.command(order.call, order.command);
         }
     }
-}
-
-fn make(client: &experiment::Client, bootstrap_servers: &str, seed: u64) -> Result<Client, PlaceError> {
-    let mut keys = client.config.clone();
-    keys.insert("bootstrap.servers".to_owned(), bootstrap_servers.to_owned());
-    let made = match client.kind {
-        ClientKind::Producer => ProducerConfig::parse(&keys).map(|config| Client::producer(&client.name, config, seed)),
-        ClientKind::Consumer => ConsumerConfig::parse(&keys).map(|config| Client::consumer(&client.name, config, seed)),
-        ClientKind::Admin => AdminConfig::parse(&keys).map(|config| Client::admin(&client.name, config, seed)),
-        ClientKind::Raw => AdminConfig::parse(&keys).map(|config| Client::raw(&client.name, config)),
-    };
-    made.map_err(|error| PlaceError::failed(&client.name, error))
 }

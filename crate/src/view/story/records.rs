@@ -138,7 +138,7 @@ pub(super) fn tell(telling: &Telling<'_>, story: &mut Story) {
                 }
                 EffectKind::Reply(call, reply) => {
                     if let Some((client, index)) = open_calls.get(&(*process, *call)).copied()
-                        && !matches!(reply, Reply::Acked(_))
+                        && !matches!(reply, Reply::Acked(_) | Reply::Printed(_))
                         && let Some(call) = story.calls.get_mut(&client).and_then(|calls| calls.get_mut(index))
                     {
                         call.1.get_or_insert(ordinal);
