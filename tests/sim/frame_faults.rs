@@ -157,6 +157,9 @@ fn a_request_that_is_sent_again_lands_twice_and_is_answered_once() {
     let fault = the_fault(&events);
     let copy = frames.by_write(fault.id.into()).expect("a frame of its own for the copy");
     assert!(matches!(copy.outcome, Outcome::Delivered { at: Instant(21_000), .. }), "{copy:?}");
+    let answers =
+        frames.all().iter().filter(|frame| frame.header.is_some_and(|header| header.answers == Some(copy.write)));
+    assert_eq!(answers.count(), 1, "the copy is answered, and that answer is the one that is lost");
     let Some(Cause { event, .. }) = fault.cause else { panic!("{fault:?}") };
     let original = frames.all().iter().find(|frame| frame.write.event == event).expect("the message itself");
     assert_eq!(

@@ -1,6 +1,6 @@
 // What the parts of a lab ask of it. Parts know nothing of the engine: state flows down to them as properties, commands bubble up.
 
-import type { StepKind } from "./engine.js";
+import type { FrameAction, StepKind } from "./engine.js";
 
 export type Command =
   | { do: "play-or-pause" }
@@ -9,6 +9,8 @@ export type Command =
   | { do: "seek"; us: number }
   | { do: "seek-event"; event: number; frame: number }
   | { do: "select-frame"; frame: number }
+  | { do: "act"; frame: number; action: FrameAction; spanUs: number }
+  | { do: "switch"; branch: number }
   | { do: "select-record"; record: number }
   | { do: "select-segment"; partition: number }
   | { do: "step-by"; kind: StepKind }

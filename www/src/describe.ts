@@ -1,7 +1,17 @@
 // From typed notes to sentences in the reader's language: the only place where frames, marks and "why" links become text.
 
-import { FrameKind, MarkKind, Outcome, RecordState, type Frame, type Mark, type Meta, type WhyLink } from "./engine.js";
-import { clock, seconds, signed } from "./format.js";
+import {
+  FrameKind,
+  MarkKind,
+  Outcome,
+  RecordState,
+  type Acted,
+  type Frame,
+  type Mark,
+  type Meta,
+  type WhyLink,
+} from "./engine.js";
+import { clock, seconds, signed, span } from "./format.js";
 import type { Messages } from "./messages/index.js";
 
 export function laneName(meta: Meta, lane: number, text: Messages): string {
@@ -14,8 +24,11 @@ export function apiName(meta: Meta, key: number): string {
   return meta.apis.find(([known]) => known === key)?.[1] ?? `API ${key}`;
 }
 
+/** What a frame is called by. */
+type Named = Pick<Frame, "kind" | "apiKey" | "firstRecord" | "lastRecord">;
+
 /** What stands on the arrow: `Produce #149`. */
-export function frameLabel(meta: Meta, frame: Frame, text: Messages): string {
+export function frameLabel(meta: Meta, frame: Named, text: Messages): string {
   switch (frame.kind) {
     case FrameKind.Syn:
       return text.syn;
@@ -30,6 +43,11 @@ export function frameLabel(meta: Meta, frame: Frame, text: Messages): string {
       return text.request(apiName(meta, frame.apiKey), records);
     }
   }
+}
+
+/** What the reader did: `Produce #149 held for 1.00 s`. */
+export function actedText(meta: Meta, acted: Acted, text: Messages): string {
+  return text.acted[acted.action](frameLabel(meta, acted, text), span(acted.spanUs));
 }
 
 export function frameSentence(meta: Meta, frame: Frame, us: number, text: Messages): string {
@@ -99,6 +117,14 @@ export function markLabel(mark: Mark, text: Messages, previous?: Mark): string {
       return say.started;
     case MarkKind.Continued:
       return say.continued;
+    case MarkKind.Held:
+      return say.held(span(a * 1e3));
+    case MarkKind.CutBefore:
+      return say.cutBefore;
+    case MarkKind.CutAfter:
+      return say.cutAfter;
+    case MarkKind.SentAgain:
+      return say.sentAgain;
   }
 }
 

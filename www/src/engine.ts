@@ -199,6 +199,11 @@ export enum MarkKind {
   Killed = 41,
   Started = 42,
   Continued = 43,
+  /** The network does something to a frame that this lane sent. a: for so many ms. */
+  Held = 50,
+  CutBefore = 51,
+  CutAfter = 52,
+  SentAgain = 53,
 }
 
 export interface Mark {
@@ -319,22 +324,66 @@ export type WhyKind =
   | "frame-delivered"
   /** The frame reached a dead or dying socket. */
   | "frame-lost"
+  /** The frame was lost with its connection. */
+  | "frame-cut"
   /** a: first offset. */
   | "appended"
   | "dying"
   | "killed"
+  /** The network did something to the frame. a: for so many ms. */
+  | "held"
+  | "cut"
+  | "sent-again"
   | "timeout"
   | "waiting-for-metadata";
+
+/** What the network can be made to do to a frame: as an experiment's file calls it. */
+export type FrameAction = "hold" | "cut-before" | "cut-after" | "send-again";
+
+/** One entry of the journal: it leads a run of the same experiment, seed and engine to the same course. */
+export interface Act {
+  action: FrameAction;
+  /** For how long it holds; how long a cut is silent. */
+  spanUs: number;
+  /** How many events had happened. */
+  ordinal: number;
+  /** The frame by the event that sent it, and which of its effects did. */
+  write: number;
+  effect: number;
+}
+
+export interface Acted extends Act {
+  us: number;
+  kind: FrameKind;
+  apiKey: number;
+  firstRecord: number;
+  lastRecord: number;
+}
+
+/** One course of the run. */
+export interface Branch {
+  /** Which one it left, −1 for the first. */
+  parent: number;
+  /** What the reader did there; null for the first. */
+  acted: Acted | null;
+  /** The facts at its end. */
+  ends: Fact[];
+}
 
 export type StepKind = "event" | "frame" | "line" | "moment";
 
 export class Lab {
-  readonly meta: Meta;
   readonly #wasm: WasmLab;
+  #meta: Meta;
 
   constructor(wasm: WasmLab) {
     this.#wasm = wasm;
-    this.meta = wasm.meta() as Meta;
+    this.#meta = wasm.meta() as Meta;
+  }
+
+  /** Of the course that is shown. */
+  get meta(): Meta {
+    return this.#meta;
   }
 
   get us(): number {
@@ -382,6 +431,51 @@ export class Lab {
   /** Why the record's fate is what it is at this position; empty if nothing is known yet. */
   why(record: number): WhyLink[] {
     return this.#wasm.why(record) as WhyLink[];
+  }
+
+  // ---- what the reader does ----
+
+  /**
+   * Does something to a frame: here if it is on its way, else just after it was sent. The run goes on from there on a course of its
+   * own. Returns the frame's id there, −1 if it could not be done.
+   */
+  act(frame: number, action: FrameAction, spanUs: number): number {
+    return this.#after(this.#wasm.act(frame, action, spanUs));
+  }
+
+  /** Does again what a journal tells; −1 if this run is not the one that is meant. */
+  actAgain({ ordinal, write, effect, action, spanUs }: Act): number {
+    return this.#after(this.#wasm.act_at(ordinal, write, effect, action, spanUs));
+  }
+
+  /** The course that is shown, as an index into `branches()`. */
+  get branch(): number {
+    return this.#wasm.branch();
+  }
+
+  switchTo(branch: number): void {
+    this.#wasm.switch(branch);
+    this.#after(branch);
+  }
+
+  branches(): Branch[] {
+    return this.#wasm.branches() as Branch[];
+  }
+
+  /** Everything that led to the course that is shown. */
+  journal(): Act[] {
+    const branches = this.branches();
+    const acts: Act[] = [];
+    for (let at = this.branch; at > 0; at = branches[at]?.parent ?? 0) {
+      const acted = branches[at]?.acted;
+      if (acted) acts.unshift(acted);
+    }
+    return acts;
+  }
+
+  #after(result: number): number {
+    this.#meta = this.#wasm.meta() as Meta;
+    return result;
   }
 
   /** The trace hash over the events up to this position, as `steplog run --json` prints it at the end. */

@@ -227,6 +227,10 @@ impl Frames {
     fn response_header(&mut self, start: [u8; 12], requester: ConnId) -> Option<Header> {
         let correlation_id = i32::from_be_bytes([start[4], start[5], start[6], start[7]]);
         let request = self.open_requests.remove(&(requester, correlation_id))?;
+        // Its copy will be answered too.
+        if let Some(copy) = self.copies.get(&request) {
+            self.open_requests.insert((requester, correlation_id), *copy);
+        }
         let request = self.frames.get(request)?;
         Some(Header { answers: Some(request.write), ..request.header? })
     }

@@ -12,6 +12,8 @@ const LINES_MAX = 4;
 /** These say that something went wrong or stopped. */
 const ALARMS: ReadonlySet<MarkKind> = new Set([
   MarkKind.Failed,
+  MarkKind.CutAfter,
+  MarkKind.CutBefore,
   MarkKind.BatchExpired,
   MarkKind.Disconnected,
   MarkKind.Dying,

@@ -1,4 +1,4 @@
-// One frame, or a segment file, as fields beside bytes. Pointing at either lights up the other; so do the arrow keys.
+// One frame, or a segment file, as fields beside bytes; what can be done to it is slotted in between. Pointing at either lights up the other; so do the arrow keys.
 
 import { LitElement, css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -132,6 +132,7 @@ export class StepInspector extends LitElement {
     const rest = content.bytes.length - this.pages * PAGE;
     return html`
       <h3>${this.heading} · ${text.byteCount(content.bytes.length)}</h3>
+      <slot></slot>
       <div class="both" @pointerleave=${() => (this.lit = -1)}>
         <div
           class="fields"

@@ -18,6 +18,7 @@ export const labStyles = [
       grid-template:
         "header header header"
         "question question question"
+        "branches branches branches"
         "left stage right"
         "drive drive drive"
         "below below below"
@@ -60,6 +61,15 @@ export const labStyles = [
       grid-area: question;
       background: var(--_panel);
       border-bottom: 1px solid var(--_line);
+    }
+    .stale,
+    .branches {
+      grid-area: branches;
+      border-bottom: 1px solid var(--_line);
+    }
+    .stale {
+      margin: 0;
+      background: var(--_mark);
     }
     .left {
       grid-area: left;
@@ -166,6 +176,7 @@ export const labStyles = [
         grid-template:
           "header header"
           "question question"
+          "branches branches"
           "stage left"
           "drive drive"
           "right right"

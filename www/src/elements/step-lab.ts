@@ -1,5 +1,5 @@
-// <step-lab experiment="acks-0">: one run of one experiment, to step through. Owns the Lab, what is selected and what was guessed;
-// state flows down to the parts as properties, their commands bubble up to here. `lang` and `seed` are optional.
+// <step-lab experiment="acks-0">: one run of one experiment, to step through and to act on. Owns the Lab, what is selected and what
+// was guessed; what the reader did stands in the page's address too. State flows down to the parts as properties, their commands bubble up to here. `lang` and `seed` are optional.
 
 import { LitElement, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -10,6 +10,7 @@ import {
   FrameKind,
   loadLab,
   RecordState,
+  type Branch,
   type Bytes,
   type Fact,
   type Frame,
@@ -22,13 +23,16 @@ import {
 import { experimentBytes } from "../experiments.js";
 import { clock, seconds } from "../format.js";
 import { commandOf } from "../keyboard.js";
+import { Address, fits, fragmentOf, linkTo } from "../link.js";
 import { languageOf, messages, type Language, type Messages } from "../messages/index.js";
 import { PACES, Playback, type PlaybackHost } from "../playback.js";
 import { Scale } from "../scale.js";
 import { StepDiagram } from "./step-diagram.js";
 import { labStyles } from "./step-lab.css.js";
+import "./step-branches.js";
 import "./step-controls.js";
 import "./step-facts.js";
+import "./step-frame-faults.js";
 import "./step-inspector.js";
 import "./step-laws.js";
 import "./step-log.js";
@@ -59,6 +63,10 @@ export class StepLab extends LitElement implements PlaybackHost {
   @state() private revealed = false;
   @state() private inspected: Inspected | undefined;
   @state() private asked: Asked | undefined;
+  /** The courses of the run, once there are several. */
+  @state() private branches: Branch[] = [];
+  @state() private stale = false;
+  readonly #address = new Address();
   scale = new Scale(new Float64Array());
   readonly #playback = new Playback(this);
   #view: View | undefined;
@@ -95,11 +103,13 @@ export class StepLab extends LitElement implements PlaybackHost {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    removeEventListener("hashchange", this.#addressed);
     this.#drop();
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
+    addEventListener("hashchange", this.#addressed);
     if (this.hasUpdated && !this.lab) void this.#load();
   }
 
@@ -108,6 +118,10 @@ export class StepLab extends LitElement implements PlaybackHost {
     if (this.lab && this.#moved) this.#look(this.lab);
   }
 
+  readonly #addressed = (): void => {
+    if (linkTo(this.experiment)) void this.#load();
+  };
+
   /** The one view() of a drawn frame. */
   #look(lab: Lab): void {
     const before = this.#view?.event;
@@ -115,6 +129,7 @@ export class StepLab extends LitElement implements PlaybackHost {
     if (this.#view.event !== before) this.#facts = lab.facts();
     if (this.#view.atEnd) this.revealed = true;
     this.#moved = false;
+    if (lab.branch > 0 && !this.#playback.playing) this.#address.says(fragmentOf(lab.meta, lab.journal(), lab.us));
   }
 
   async #load(): Promise<void> {
@@ -122,15 +137,20 @@ export class StepLab extends LitElement implements PlaybackHost {
     const { experiment, seed } = this;
     if (!experiment) return;
     try {
-      const lab = await loadLab(await experimentBytes(experiment), seed === "" ? undefined : BigInt(seed));
+      const link = linkTo(experiment);
+      const wanted = /^\d+$/.test(link?.seed ?? "") ? (link?.seed ?? seed) : seed;
+      const lab = await loadLab(await experimentBytes(experiment), wanted === "" ? undefined : BigInt(wanted));
       if (this.experiment !== experiment || this.seed !== seed || !this.isConnected) {
         lab.free();
         return;
       }
-      this.scale = new Scale(lab.beats(this.fold));
       lab.seek(lab.meta.openingUs);
       this.lab = lab;
-      this.#hasMoved();
+      if (link) {
+        this.stale = !fits(link, lab.meta) || !link.acts.every((act) => lab.actAgain(act) >= 0);
+        if (!this.stale) lab.seek(link.us);
+      }
+      this.#hasTurned(lab);
     } catch (error) {
       this.failure = error instanceof Error ? error.message : String(error);
     }
@@ -146,6 +166,20 @@ export class StepLab extends LitElement implements PlaybackHost {
     this.revealed = false;
     this.inspected = undefined;
     this.asked = undefined;
+    this.branches = [];
+    this.stale = false;
+  }
+
+  /** Another course is shown. */
+  #hasTurned(lab: Lab): void {
+    this.scale = new Scale(lab.beats(this.fold));
+    this.branches = lab.branches();
+    this.asked = undefined;
+    this.inspected = undefined;
+    this.#view = undefined;
+    this.#look(lab);
+    this.#hasMoved();
+    if (lab.branch === 0) this.#address.isSilent(this.experiment);
   }
 
   // ---- commands ----
@@ -183,6 +217,19 @@ export class StepLab extends LitElement implements PlaybackHost {
         return;
       case "select-frame":
         this.#inspectFrame(lab, what.frame);
+        return;
+      case "act": {
+        this.#playback.pause();
+        const frame = lab.act(what.frame, what.action, what.spanUs);
+        if (frame < 0) return;
+        this.#hasTurned(lab);
+        this.#inspectFrame(lab, frame);
+        return;
+      }
+      case "switch":
+        this.#playback.pause();
+        lab.switchTo(what.branch);
+        this.#hasTurned(lab);
         return;
       case "select-record": {
         const cell = this.#view?.records.find((record) => record.record === what.record);
@@ -276,6 +323,20 @@ export class StepLab extends LitElement implements PlaybackHost {
               ></step-question>`
             : nothing
         }
+        ${this.stale ? html`<p class="stale" role="status">${text.linkStale}</p>` : nothing}
+        ${
+          this.branches.length > 1
+            ? html`<step-branches
+                class="branches"
+                .meta=${meta}
+                .branches=${this.branches}
+                .current=${lab.branch}
+                ?covered=${covered}
+                .text=${text}
+                language=${language}
+              ></step-branches>`
+            : nothing
+        }
         <div class="left">
           <div class="program">${this.#programs(lab, view, text, 0, 1)}</div>
           <step-facts
@@ -352,7 +413,13 @@ export class StepLab extends LitElement implements PlaybackHost {
             .content=${this.inspected?.content}
             .heading=${this.inspected ? this.#heading(lab, this.inspected, view, text) : ""}
             .text=${text}
-          ></step-inspector>
+          >
+            ${
+              this.inspected && "frame" in this.inspected && this.inspected.frame.kind < FrameKind.Syn
+                ? html`<step-frame-faults .frame=${this.inspected.frame} .text=${text}></step-frame-faults>`
+                : nothing
+            }
+          </step-inspector>
         </div>
         <footer>
           <details>

@@ -121,6 +121,10 @@ export const en = {
     killed: "killed",
     started: "started again",
     continued: "goes on",
+    held: (span: string): string => `frame held for ${span}`,
+    cutBefore: "cut before this frame",
+    cutAfter: "cut after this frame",
+    sentAgain: "frame sent again",
   },
 
   // log
@@ -190,6 +194,10 @@ export const en = {
     "frame-sent": (node: string): string => `${node} sent the frame`,
     "frame-delivered": (node: string): string => `the frame arrived at ${node}`,
     "frame-lost": (node: string): string => `the frame died unread in ${node}’s socket`,
+    "frame-cut": (node: string): string => `the frame to ${node} was lost with its connection`,
+    held: (_node: string, ms: number): string => `the network held the frame for ${ms} ms`,
+    cut: (): string => "the network cut the connection",
+    "sent-again": (): string => "the network sent the frame again",
     appended: (node: string, _record: number, offset: number): string => `${node} wrote it at offset ${offset}`,
     dying: (node: string): string => `${node} stopped reading, while its kernel went on taking bytes`,
     killed: (node: string): string => `${node} was killed`,
@@ -200,6 +208,29 @@ export const en = {
   // inspector
   inspector: "Frame",
   inspectorHelp: "Choose an arrow in the diagram to see its fields and bytes.",
+  onFrame: "On this frame",
+  onFrameHint: "The run goes on from this frame on a course of its own; what you have seen stays.",
+  holdFor: "Hold for",
+  frameActions: {
+    hold: ["Hold", "It arrives later, and what follows it in its direction waits behind it"],
+    "cut-before": ["Cut before", "It and all that follows is lost, and both ends see the connection close"],
+    "cut-after": ["Cut after", "It arrives; what follows is lost, its answer too, and the connection closes"],
+    "send-again": ["Send again", "It arrives twice; the second answer is kept from its sender"],
+  } as Record<"hold" | "cut-before" | "cut-after" | "send-again", [name: string, does: string]>,
+
+  // courses of a run
+  courses: "Courses of this run",
+  asItWas: "as it was",
+  afterCourse: (number: number): string => `after course ${number}`,
+  acted: {
+    hold: (frame: string, span: string): string => `${frame} held for ${span}`,
+    "cut-before": (frame: string): string => `cut before ${frame}`,
+    "cut-after": (frame: string): string => `cut after ${frame}`,
+    "send-again": (frame: string): string => `${frame} sent again`,
+  },
+  coursesSame: "Every fact ends alike.",
+  coursesCovered: "How each of them ends is told once you have run to the end.",
+  linkStale: "This link was made for another version of the experiment or of the engine. Here is the run as it is now.",
   segmentTitle: (name: string): string => `Segment file of ${name}`,
   fields: "Fields",
   bytes: "Bytes",
