@@ -88,12 +88,12 @@ fn the_fields_of_a_produce_frame_cover_its_bytes_down_to_the_record() {
 #[test]
 fn the_log_on_the_page_is_the_segment_on_the_disk() {
     let viewer = at_end();
-    let (state, node) = viewer.leader(0).unwrap();
-    assert_eq!(node, 1);
+    let (ends, leader) = viewer.leader(0).unwrap();
+    assert_eq!(Some(&leader), viewer.lab().servers().get(&1));
     let batches = viewer.segment(0).unwrap().fields.iter().filter(|field| field.name == "batch").count();
     let records = viewer.segment(0).unwrap().fields.iter().filter(|field| field.name.starts_with("record [")).count();
     assert!(batches > 0);
-    assert_eq!(records as i64, state.log_end_offset);
+    assert_eq!(records as i64, ends.log_end_offset);
 }
 
 /// A Produce request that is delivered, of a record that the log has in the end.

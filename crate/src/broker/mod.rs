@@ -32,6 +32,6 @@ mod topics;
 
 pub use config::{ConfigError, Listener, ProcessRoles, ServerConfig};
 pub use server::Server;
-pub use state::{BatchState, PartitionState, SegmentState, ServerState, TopicState};
+pub use state::{BatchState, PartitionEnds, PartitionState, SegmentState, ServerState, TopicState};
 
 use server::Broker;

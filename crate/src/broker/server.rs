@@ -29,7 +29,7 @@ use super::partition::{Partition, PartitionKey};
 use super::partitions::{Checkpoint, PartitionFlush};
 use super::purgatory::Purgatory;
 use super::startup::{Identity, Loading, identify, random_uuid};
-use super::{ServerConfig, ServerState};
+use super::{PartitionEnds, ServerConfig, ServerState};
 
 /// The broker's half of a server: everything but the disk and the controller.
 #[derive(Clone)]
@@ -125,6 +125,14 @@ impl<D: Disk> Server<D> {
         match &self.stage {
             Stage::Running(running) => ServerState::of(&self.disk, &running.broker, Some(&running.controller)),
             Stage::New | Stage::Ended => ServerState::down(self.config.node_id),
+        }
+    }
+
+    /// What this node knows of one partition; `None` if it does not run or has not heard of it.
+    pub fn partition_ends(&self, topic: &str, partition: i32) -> Option<PartitionEnds> {
+        match &self.stage {
+            Stage::Running(running) => PartitionEnds::of(&running.broker, topic, partition),
+            Stage::New | Stage::Ended => None,
         }
     }
 

@@ -70,6 +70,34 @@ pub struct BatchState {
     pub base_sequence: i32,
 }
 
+/// Where a partition begins and ends: cheap, for it is asked at every drawn frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionEnds {
+    /// −1 while there is none.
+    pub leader: i32,
+    pub log_start_offset: i64,
+    pub high_watermark: i64,
+    pub log_end_offset: i64,
+    /// Of the segment that is appended to; absent where the node has no log of it.
+    pub active_segment: Option<i64>,
+}
+
+impl PartitionEnds {
+    pub(super) fn of(broker: &Broker, topic: &str, partition: i32) -> Option<PartitionEnds> {
+        let topic = broker.image.topic(topic)?;
+        let leader = topic.partitions.get(&partition)?.leader;
+        let held = broker.partitions.get(&(topic.id, partition));
+        let log = held.map(|partition| &partition.log);
+        Some(PartitionEnds {
+            leader,
+            log_start_offset: log.map_or(0, Log::log_start_offset),
+            high_watermark: held.map_or(0, Partition::high_watermark),
+            log_end_offset: log.map_or(0, Log::log_end_offset),
+            active_segment: log.and_then(|log| log.segment_base_offsets().next_back()),
+        })
+    }
+}
+
 impl ServerState {
     /// A node that is not running.
     pub(super) fn down(node_id: i32) -> ServerState {

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use super::story::{RecordStory, StepKind, Story, since};
 use super::{Inspected, WhyLink, inspect, why};
+use crate::broker::PartitionEnds;
 use crate::disk::read_file;
 use crate::experiment::{BadConfig, Cold, Experiment, Lab, Place, Report};
 use crate::log::{LOG_SUFFIX, log_directory_name, segment_file};
 use crate::node::Instant;
-use crate::sim::{Astray, Event, Events, Fault, FrameAction, Replayable, Store, Timeline, What, WriteId};
+use crate::sim::{Astray, Event, Events, Fault, FrameAction, ProcessId, Replayable, Store, Timeline, What, WriteId};
 
 /// Why an experiment cannot be opened, or a position not be reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,25 +212,23 @@ impl Viewer {
     /// The active segment of a shown partition as it lies on its leader's disk at the position.
     pub fn segment(&self, partition: usize) -> Option<Inspected> {
         let shown = self.story().partitions.get(partition)?;
-        let (state, leader) = self.leader(partition)?;
-        let process = self.lab().servers().get(&leader)?;
+        let (ends, process) = self.leader(partition)?;
         // A copy shares its chunks; reading leaves the run's own disk as it is.
-        let mut disk = self.lab().world().machine(*process)?.as_server()?.disk().clone();
-        let base_offset = state.segments.last()?.base_offset;
+        let mut disk = self.lab().world().machine(process)?.as_server()?.disk().clone();
+        let base_offset = ends.active_segment?;
         let directory = log_directory_name(&shown.topic, shown.partition);
         let path = segment_file(&directory, base_offset, LOG_SUFFIX);
         let bytes = read_file(&mut disk, &path).ok()?;
         Some(inspect::segment(bytes))
     }
 
-    /// What a partition's leader says of it, and the leader's node id.
-    pub fn leader(&self, partition: usize) -> Option<(crate::broker::PartitionState, i32)> {
+    /// What a partition's leader says of it, and whose process that is.
+    pub fn leader(&self, partition: usize) -> Option<(PartitionEnds, ProcessId)> {
         let shown = self.story().partitions.get(partition)?;
-        self.lab().servers().values().find_map(|process| {
-            let state = self.lab().world().machine(*process)?.as_server()?.state();
-            let topic = state.topics.into_iter().find(|topic| topic.name == shown.topic)?;
-            let found = topic.partitions.into_iter().find(|one| one.partition == shown.partition)?;
-            (found.leader == state.node_id).then_some((found, state.node_id))
+        self.lab().servers().iter().find_map(|(node, process)| {
+            let server = self.lab().world().machine(*process)?.as_server()?;
+            let ends = server.partition_ends(&shown.topic, shown.partition)?;
+            (ends.leader == *node).then_some((ends, *process))
         })
     }
 

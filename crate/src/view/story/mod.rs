@@ -187,12 +187,6 @@ impl Story {
     pub fn frame_written(&self, write: Cause) -> Option<usize> {
         self.frames.iter().position(|frame| frame.write() == Some(write))
     }
-
-    /// The lane of a node by its id.
-    pub fn lane_of_node(&self, node: i32) -> Option<usize> {
-        let name = node.to_string();
-        self.lanes.iter().position(|lane| lane.client.is_none() && lane.name == name)
-    }
 }
 
 impl Telling<'_> {
