@@ -126,3 +126,30 @@ fn a_batch_of_more_than_a_gibibyte_is_refused() {
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(2), expected));
     }
 }
+
+#[test]
+fn packed_records_are_counted_as_they_were_and_as_they_are_stored() {
+    let plain = sizes(&[&segment("none-297")]);
+    for (codec, bytes) in [("gzip", 2613), ("lz4", 4709), ("snappy", 4199), ("zstd", 1915)] {
+        let packed = sizes(&[&segment(&format!("{codec}-297"))]);
+        assert_eq!(packed[0]["codec"], codec);
+        assert_eq!(packed[0]["bytes"], bytes, "{codec}");
+        assert_eq!(packed[0]["packed_bytes"], bytes - 61, "{codec}");
+        assert_eq!(packed[0]["fields"], plain[0]["fields"], "{codec}");
+        assert_eq!(packed[0]["unpacked_bytes"], 11406 - 61, "{codec}");
+    }
+}
+
+#[test]
+fn a_described_batch_is_packed_on_request() {
+    let record = ["--key", "k", "--value", "the same again", "--records", "100"];
+    let plain = sizes(&record);
+    for codec in ["gzip", "snappy", "lz4", "zstd"] {
+        let packed = sizes(&[&record[..], &["--compression", codec]].concat());
+        assert_eq!((&packed[0]["codec"], &packed[0]["fields"]), (&codec.into(), &plain[0]["fields"]));
+        assert!(packed[0]["bytes"].as_u64().unwrap() < plain[0]["bytes"].as_u64().unwrap() / 2, "{codec}");
+    }
+    let output = steplog(&["log-sizes", "--compression", "brotli"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("it must be one of none, gzip, snappy, lz4, zstd"), "{}", stderr(&output));
+}

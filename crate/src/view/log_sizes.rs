@@ -1,6 +1,6 @@
 //! How many bytes each field of a batch's records takes. In: a batch. Out: sums over its records, field by field.
 
-use crate::record::{Batch, CompressionType, RecordError, read_varint, read_varlong};
+use crate::record::{Batch, CompressionType, RecordError, read_varint, read_varlong, unpacked_bytes_max};
 
 /// The fields of a record in their order; the last four once for each of its headers.
 pub const RECORD_FIELDS: [&str; 13] = [
@@ -71,8 +71,7 @@ pub struct BatchSizes {
 impl BatchSizes {
     /// Reads the whole batch; an error names the record that cannot be read.
     pub fn of<T: AsRef<[u8]>>(batch: &Batch<T>) -> Result<BatchSizes, RecordError> {
-        // A record's lengths have 31 bits; more than they can count is no batch.
-        let unpacked = batch.unpacked_records(i32::MAX as usize)?;
+        let unpacked = batch.unpacked_records(unpacked_bytes_max(batch.size_in_bytes()))?;
         for record in batch.records_in(&unpacked) {
             record?;
         }

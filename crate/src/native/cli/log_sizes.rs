@@ -8,7 +8,10 @@ use comfy_table::{CellAlignment, Table};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Outcome, print, table};
-use crate::record::{Batch, BatchBuilder, Batches, HeaderRef, ProducerIdentity, RECORD_BATCH_OVERHEAD};
+use crate::record::{
+    Batch, BatchBuilder, Batches, Codec, Compression, CompressionRatio, HeaderRef, ProducerIdentity,
+    RECORD_BATCH_OVERHEAD,
+};
 use crate::view::{BATCH_HEADER, BatchSizes, FieldSize, RECORD_FIELDS};
 
 /// Show a batch's size, field by field.
@@ -38,9 +41,26 @@ pub struct Arguments {
     /// Milliseconds between one record's timestamp and the next one's.
     #[arg(long, value_name = "MS", default_value_t = 0, group = "a record")]
     interval: u32,
+    /// The codec that packs the records, at its default level.
+    #[arg(long, value_name = "CODEC", default_value = "none", group = "a record", value_parser = parse_codec)]
+    compression: CodecOption,
     /// Print one JSON document instead of tables.
     #[arg(long)]
     json: bool,
+}
+
+/// A codec, or none.
+#[derive(Debug, Clone, Copy)]
+struct CodecOption(Option<Codec>);
+
+fn parse_codec(name: &str) -> Result<CodecOption, String> {
+    if name == "none" {
+        return Ok(CodecOption(None));
+    }
+    let codec = Codec::ALL.into_iter().find(|codec| codec.name() == name);
+    codec
+        .map(|codec| CodecOption(Some(codec)))
+        .ok_or_else(|| "it must be one of none, gzip, snappy, lz4, zstd".to_owned())
 }
 
 pub fn execute(arguments: Arguments) -> Outcome {
@@ -102,11 +122,12 @@ fn build(arguments: &Arguments) -> Result<BatchSizes, String> {
         None => (header.as_bytes(), None),
     });
     let headers: Vec<HeaderRef<'_>> = headers.collect();
-    let mut builder = BatchBuilder::new();
+    let compression = arguments.compression.0.map_or(Compression::NONE, Compression::of);
+    let mut builder = BatchBuilder::new().compressed(compression, CompressionRatio::ONE);
     for index in 0..arguments.records {
         let timestamp = i64::from(index) * i64::from(arguments.interval);
         let size = builder.next_record_size(timestamp, key.as_deref(), value.as_deref(), headers.iter().copied());
-        if too_large || builder.size_in_bytes() + size > BATCH_BYTES_MAX {
+        if too_large || builder.unpacked_size() + size > BATCH_BYTES_MAX {
             return Err(format!("the batch is larger than {BATCH_BYTES_MAX} bytes; ask for fewer or smaller records"));
         }
         builder.append(timestamp, key.as_deref(), value.as_deref(), headers.iter().copied());
