@@ -276,7 +276,7 @@ fn lz4_frames_are_read_with_what_kafka_reads_and_refused_with_what_it_refuses() 
 fn a_level_changes_the_size_where_kafka_has_levels() {
     let text: Vec<u8> =
         (0..4000).flat_map(|i| format!("order-{i} reader-{} borrow;", i * i % 89).into_bytes()).collect();
-    for (codec, least, most) in [(Codec::Gzip, 1, 9), (Codec::Zstd, -7, 19)] {
+    for (codec, least, most) in [(Codec::Gzip, 1, 9), (Codec::Lz4, 1, 17), (Codec::Lz4, 9, 2), (Codec::Zstd, -7, 19)] {
         let [fast, small] = [least, most].map(|level| compress(codec, level, &text));
         assert!(small.len() < fast.len(), "{codec:?}: {} and {}", fast.len(), small.len());
         for packed in [fast, small] {
@@ -294,8 +294,11 @@ proptest! {
 
     #[test]
     fn what_was_packed_comes_back(codec in any_codec(), bytes in any_bytes()) {
-        let packed = compress(codec, codec.default_level(), &bytes);
-        prop_assert_eq!(decompress(codec, &packed, bytes.len()).unwrap(), bytes);
+        for level in [codec.default_level(), 1, 6] {
+            let packed = compress(codec, level, &bytes);
+            let unpacked = decompress(codec, &packed, bytes.len());
+            prop_assert_eq!(unpacked.as_deref(), Ok(bytes.as_slice()));
+        }
     }
 
     #[test]

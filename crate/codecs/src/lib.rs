@@ -9,6 +9,7 @@
 
 mod gzip;
 mod lz4;
+mod lz4_high;
 mod snappy;
 #[cfg(feature = "web")]
 pub mod web;
@@ -73,7 +74,7 @@ pub fn compress(codec: Codec, level: i32, bytes: &[u8]) -> Vec<u8> {
     match codec {
         Codec::Gzip => gzip::compress(level, bytes),
         Codec::Snappy => snappy::compress(bytes),
-        Codec::Lz4 => lz4::compress(bytes),
+        Codec::Lz4 => lz4::compress(level, bytes),
         Codec::Zstd => zstd::compress(level, bytes),
     }
 }

@@ -3,7 +3,7 @@
 
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 
-use super::{Refused, take, take_slice};
+use super::{Refused, lz4_high, take, take_slice};
 
 const MAGIC: u32 = 0x184D_2204;
 /// Version 1, independent blocks, nothing else.
@@ -27,7 +27,10 @@ fn descriptor_checksum(descriptor: &[u8]) -> u8 {
     (xxh32(descriptor) >> 8) as u8
 }
 
-pub fn compress(bytes: &[u8]) -> Vec<u8> {
+/// The default level is not one of the high compressor's: it is the fast one.
+const FAST_LEVEL: i32 = 9;
+
+pub fn compress(level: i32, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() / 2 + 64);
     out.extend_from_slice(&MAGIC.to_le_bytes());
     let descriptor = [FLAGS, BLOCK_DESCRIPTOR];
@@ -36,9 +39,16 @@ pub fn compress(bytes: &[u8]) -> Vec<u8> {
     for block in bytes.chunks(BLOCK_BYTES) {
         let length_at = out.len();
         let begun = length_at + 4;
-        out.resize(begun + get_maximum_output_size(block.len()), 0);
-        // The room is as large as a block can become, so it always fits.
-        let packed = compress_into(block, out.get_mut(begun..).unwrap_or_default()).unwrap_or(usize::MAX);
+        let packed = if level == FAST_LEVEL {
+            out.resize(begun + get_maximum_output_size(block.len()), 0);
+            // The room is as large as a block can become, so it always fits.
+            compress_into(block, out.get_mut(begun..).unwrap_or_default()).unwrap_or(usize::MAX)
+        } else {
+            let packed = lz4_high::compress_block(block, level);
+            out.resize(begun, 0);
+            out.extend_from_slice(&packed);
+            packed.len()
+        };
         let length = if packed < block.len() {
             out.truncate(begun + packed);
             packed as u32

@@ -126,7 +126,6 @@ pub const BOTH: &[NoEffect] = &[
 /// Keys of producers.
 pub const PRODUCER: &[NoEffect] = &[
     NoEffect::new("enable.metrics.push", Some("true"), Check::Boolean),
-    NoEffect::new("compression.lz4.level", Some("9"), Check::Int(1, 17)),
     NoEffect::new("key.serializer", None, Check::Serde),
     NoEffect::new("receive.buffer.bytes", Some("32768"), Check::Int(-1, i32::MAX)),
     NoEffect::new("value.serializer", None, Check::Serde),

@@ -124,8 +124,10 @@ fn compression(keys: &mut Reader<'_>) -> Result<Compression, ConfigError> {
     let name = keys.one_of("compression.type", "none", &["none", "gzip", "snappy", "lz4", "zstd"])?;
     let default = |codec: Codec| codec.default_level();
     let gzip = keys.checked_int(Codec::Gzip.level_key(), default(Codec::Gzip), Check::GzipLevel)?;
+    let lz4 = keys.int(Codec::Lz4.level_key(), default(Codec::Lz4), 1..=17)?;
     let zstd = keys.int(Codec::Zstd.level_key(), default(Codec::Zstd), -131_072..=22)?;
-    let level = |key: &str| Some(if key == Codec::Gzip.level_key() { gzip } else { zstd });
+    let levels = [(Codec::Gzip, gzip), (Codec::Lz4, lz4), (Codec::Zstd, zstd)];
+    let level = |key: &str| Some(levels.iter().find(|(codec, _)| codec.level_key() == key)?.1);
     Ok(Compression::named(&name, level).unwrap_or(Compression::NONE))
 }
 
