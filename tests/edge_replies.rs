@@ -7,27 +7,23 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use shell::fields;
 use shell::recorded::{Differences, fixture};
 use shell::{Seen, Shell, config};
 use steplog::node::Duration;
 use steplog::record::Batches;
 use steplog::wire::api::ListenerKind;
-use steplog::wire::json::to_json;
-use steplog::wire::messages::api_versions::ApiVersionsResponse;
-use steplog::wire::messages::configs::{AlterConfigsResponse, DescribeConfigsResponse};
-use steplog::wire::messages::create_topics::CreateTopicsResponse;
-use steplog::wire::messages::delete_topics::DeleteTopicsResponse;
 use steplog::wire::messages::fetch::FetchResponse;
-use steplog::wire::messages::init_producer_id::InitProducerIdResponse;
-use steplog::wire::messages::list_offsets::ListOffsetsResponse;
-use steplog::wire::messages::metadata::MetadataResponse;
-use steplog::wire::messages::produce::ProduceResponse;
-use steplog::wire::schema::Message;
 use steplog::wire::{ApiKey, Uuid, decode_response};
 
 #[test]
 fn each_crafted_request_gets_kafkas_answer() {
-    let mut shell = Shell::start(config(&[]));
+    let mut shell = Shell::start(config(&[
+        ("listeners", "PLAINTEXT://127.0.0.1:25092,CONTROLLER://127.0.0.1:24092"),
+        ("offsets.topic.num.partitions", "3"),
+        ("transaction.state.log.num.partitions", "3"),
+        ("share.coordinator.state.topic.num.partitions", "3"),
+    ]));
     let mut differences = Differences::load("edge");
     let mut ids = Ids::default();
     let cases = fixture("edge-replies.json.gz");
@@ -150,31 +146,13 @@ fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
 /// The body as JSON, with its correlation id and, for Fetch, each batch's header.
 fn decoded(case: &Value, frame: &Bytes) -> Option<Value> {
     let version = case["api_version"].as_i64()? as i16;
-    match ApiKey(case["api_key"].as_i64()? as i16) {
-        ApiKey::PRODUCE => json_of::<ProduceResponse>(frame, version),
-        ApiKey::FETCH => {
-            let mut value = json_of::<FetchResponse>(frame, version)?;
-            let (_, body) = decode_response::<FetchResponse>(frame, version).ok()?;
-            let records = body.responses.iter().flat_map(|topic| &topic.partitions);
-            value["batches"] = records.map(|data| batches(data.records.as_ref())).collect();
-            Some(value)
-        }
-        ApiKey::LIST_OFFSETS => json_of::<ListOffsetsResponse>(frame, version),
-        ApiKey::METADATA => json_of::<MetadataResponse>(frame, version),
-        ApiKey::API_VERSIONS => json_of::<ApiVersionsResponse>(frame, version),
-        ApiKey::CREATE_TOPICS => json_of::<CreateTopicsResponse>(frame, version),
-        ApiKey::INIT_PRODUCER_ID => json_of::<InitProducerIdResponse>(frame, version),
-        ApiKey::DELETE_TOPICS => json_of::<DeleteTopicsResponse>(frame, version),
-        ApiKey::DESCRIBE_CONFIGS => json_of::<DescribeConfigsResponse>(frame, version),
-        ApiKey::ALTER_CONFIGS => json_of::<AlterConfigsResponse>(frame, version),
-        _ => None,
+    let key = ApiKey(case["api_key"].as_i64()? as i16);
+    let mut value = fields::response(frame, key, version)?;
+    if key == ApiKey::FETCH {
+        let (_, body) = decode_response::<FetchResponse>(frame, version).ok()?;
+        let records = body.responses.iter().flat_map(|topic| &topic.partitions);
+        value["batches"] = records.map(|data| batches(data.records.as_ref())).collect();
     }
-}
-
-fn json_of<M: Message>(frame: &Bytes, version: i16) -> Option<Value> {
-    let (correlation_id, body) = decode_response::<M>(frame, version).ok()?;
-    let mut value: Value = serde_json::from_str(&to_json(&body, version)).expect("JSON");
-    value["correlationId"] = json!(correlation_id);
     Some(value)
 }
 
@@ -205,23 +183,34 @@ fn normal(case: &Value, mut value: Value) -> Value {
         };
         value["apiKeys"].as_array_mut().expect("rows").retain(served);
         for list in ["supportedFeatures", "finalizedFeatures"] {
-            sort_by_name(&mut value[list]);
+            sort_by(&mut value[list], "name");
         }
         if !value["finalizedFeaturesEpoch"].is_null() {
             value["finalizedFeaturesEpoch"] = json!("{offset}");
         }
     }
+    if case["api_key"] == 71 && value["clientInstanceId"] != json!(Uuid::ZERO.to_string()) {
+        value["clientInstanceId"] = json!("{id}");
+        value["subscriptionId"] = json!("{hash of the id}");
+    }
+    if case["api_key"] == 55 && value["topics"][0]["partitions"][0]["errorCode"] == 0 {
+        value["topics"][0]["partitions"][0]["highWatermark"] = json!("{offset}");
+        value["topics"][0]["partitions"][0]["currentVoters"][0]["logEndOffset"] = json!("{offset}");
+    }
+    if case["api_key"] == 43 {
+        sort_by(&mut value["replicaElectionResults"], "topic");
+    }
     if case["api_key"] == 3 {
         // Kafka lists topics in the order of a hash map.
-        sort_by_name(&mut value["topics"]);
+        sort_by(&mut value["topics"], "name");
     }
     without_times(&mut value);
     value
 }
 
-fn sort_by_name(list: &mut Value) {
+fn sort_by(list: &mut Value, field: &str) {
     if let Some(list) = list.as_array_mut() {
-        list.sort_by_key(|row| row["name"].as_str().unwrap_or_default().to_string());
+        list.sort_by_key(|row| row[field].as_str().unwrap_or_default().to_string());
     }
 }
 

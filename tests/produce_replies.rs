@@ -10,6 +10,9 @@ use shell::{Seen, Shell, WALL_MS, config};
 use steplog::disk::Slice;
 use steplog::node::{ConnId, Duration};
 use steplog::record::{put_varlong, size_of_varlong};
+use steplog::wire::messages::administration::delete_records::{
+    DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsResponse, DeleteRecordsTopic,
+};
 use steplog::wire::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use steplog::wire::messages::create_topics::{
     CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse,
@@ -366,6 +369,15 @@ impl Case<'_> {
         state
     }
 
+    fn delete_records(&mut self, offset: i64) {
+        let asked = DeleteRecordsPartition { offset, ..Default::default() };
+        let topic = DeleteRecordsTopic { name: self.topic.clone(), partitions: vec![asked], ..Default::default() };
+        let body = DeleteRecordsRequest { topics: vec![topic], timeout_ms: 1000, ..Default::default() };
+        let response: DeleteRecordsResponse = self.call(21, 2, &body);
+        let partition = &response.topics[0].partitions[0];
+        assert_eq!((partition.error_code, partition.low_watermark), (0, offset));
+    }
+
     fn log_end_offset(&mut self) -> Value {
         let asked = ListOffsetsPartition { timestamp: -1, ..Default::default() };
         let topic = ListOffsetsTopic { name: self.topic.clone(), partitions: vec![asked], ..Default::default() };
@@ -522,6 +534,7 @@ fn each_hand_made_produce_request_gets_kafkas_answer() {
         done: Vec::new(),
     };
     duplicates_and_sequences(&mut run);
+    deleted_records(&mut run);
     requests_and_acks(&mut run);
     broken_batches(&mut run);
     records_and_times(&mut run);
@@ -534,6 +547,22 @@ fn each_hand_made_produce_request_gets_kafkas_answer() {
         run.differences.compare(name, &case["steps"], &json!("not sent"));
     }
     run.differences.finish();
+}
+
+fn deleted_records(run: &mut Run) {
+    run.case("log-start-offset", |c| {
+        c.send("3 records", b().n(3));
+        c.delete_records(2);
+        c.send("1 record after DeleteRecords before offset 2", b().n(1));
+        let p = c.new_producer_id();
+        let first = c.bytes(&b().ids(p, 0, 0).n(1));
+        c.send_bytes("seq 0", first.clone());
+        c.send("seq 5 (gap)", b().ids(p, 0, 5).n(1));
+        c.send_bytes("seq 0 again", first.clone());
+        c.delete_records(5);
+        c.send_bytes("DeleteRecords before offset 5 (all of it), then seq 0 again", first);
+        c.send("seq 1", b().ids(p, 0, 1).n(1));
+    });
 }
 
 fn duplicates_and_sequences(run: &mut Run) {

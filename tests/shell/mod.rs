@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod bomb;
+pub mod fields;
 pub mod recorded;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -6,13 +6,13 @@ use kafka_protocol::protocol::{Decodable, Encodable, Message as TheirMessage};
 use steplog::disk::Slice;
 use steplog::node::Rng;
 use steplog::wire::messages::administration::{
-    acls, client_quotas, delegation_tokens, describe_cluster, describe_producers, describe_quorum,
+    acls, client_quotas, delegation_tokens, delete_records, describe_cluster, describe_producers, describe_quorum,
     describe_topic_partitions, elect_leaders, log_dirs, reassignments, sasl, scram, telemetry, unregister_broker,
     update_features,
 };
 use steplog::wire::messages::{
-    api_versions, broker_lifecycle, configs, create_partitions, create_topics, delete_records, delete_topics, fetch,
-    find_coordinator, init_producer_id, list_offsets, metadata, offset_for_leader_epoch, produce,
+    api_versions, broker_lifecycle, configs, create_partitions, create_topics, delete_topics, fetch, find_coordinator,
+    init_producer_id, list_offsets, metadata, offset_for_leader_epoch, produce,
 };
 use steplog::wire::schema::{Field, Slot, Struct, Type};
 use steplog::wire::{Message, Uuid, decode_prefix, encode};

@@ -171,17 +171,18 @@ fn the_api_table_is_what_kafka_has_and_advertises_on_both_listeners() {
 
 #[test]
 fn every_served_api_has_schemas_that_agree_with_the_api_table() {
-    let mut served = 0;
+    let mut served = [0, 0];
     for api in api::all() {
         let listeners = [ListenerKind::Broker, ListenerKind::Controller];
-        for range in listeners.into_iter().filter_map(|listener| api.served(listener)) {
+        let ranges = listeners.into_iter().enumerate().filter_map(|(at, listener)| Some((at, api.served(listener)?)));
+        for (at, range) in ranges {
             for kind in [Kind::Request(api.key.0), Kind::Response(api.key.0)] {
                 let schema = messages::schema(kind).unwrap_or_else(|| panic!("{kind:?} has no schema"));
                 assert_eq!((schema.first_version, schema.last_version), (api.first_version, api.last_version));
                 assert!(range.clone().all(|version| schema.is_flexible(version) == api.is_flexible(version)));
             }
-            served += 1;
+            served[at] += 1;
         }
     }
-    assert!(served >= 20, "{served} on both listeners");
+    assert_eq!(served, [42, 7], "on the broker's listener, on the controller's");
 }

@@ -21,9 +21,9 @@ const FIRST_BY_ID: i16 = 12;
 
 /// What anybody may do where there is no authorizer, as bits by `AclOperation` code: read, write, create, delete, alter,
 /// describe, describe configs, alter configs.
-const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
+pub(super) const ALL_TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 /// Create, alter, describe, cluster action, describe configs, alter configs, idempotent write.
-const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
+pub(super) const ALL_CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 
 /// Topics that Kafka keeps for itself.
 pub(super) fn is_internal(topic: &str) -> bool {

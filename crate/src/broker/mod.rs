@@ -8,6 +8,8 @@
 //! `tests/fixtures/broker/differences.json`; the tests fail on a difference that is not listed and on a listed one that
 //! is none.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod administration;
 mod alter_configs;
 mod api_versions;
 pub mod config;
@@ -17,10 +19,12 @@ mod deletion;
 mod describe_configs;
 mod fetch;
 mod fetch_sessions;
+mod find_coordinator;
 mod init_producer_id;
 mod lifecycle;
 mod list_offsets;
 mod metadata;
+mod offset_for_leader_epoch;
 mod partition;
 mod partitions;
 mod produce;

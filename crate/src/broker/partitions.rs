@@ -340,14 +340,22 @@ impl Broker {
             write_offset_checkpoint(cx.disk, RECOVERY_POINT_CHECKPOINT, &points)?;
             self.recovery_points = points;
         }
-        // Kafka leaves out logs that still begin at their first segment.
-        let mut starts = self.checkpoint_of(|partition| partition.log.log_start_offset());
-        starts.retain(|_, start| *start > 0);
+        let starts = self.log_starts_to_keep();
         if starts != self.log_starts {
             write_offset_checkpoint(cx.disk, LOG_START_CHECKPOINT, &starts)?;
             self.log_starts = starts;
         }
         Ok(())
+    }
+
+    /// Kafka leaves out logs that begin where their first segment does.
+    pub(super) fn log_starts_to_keep(&self) -> Checkpoint {
+        let mut starts = self.checkpoint_of(|partition| {
+            let start = partition.log.log_start_offset();
+            if partition.log.segment_base_offsets().next() == Some(start) { -1 } else { start }
+        });
+        starts.retain(|_, start| *start >= 0);
+        starts
     }
 
     fn checkpoint_of(&self, offset: impl Fn(&Partition) -> i64) -> Checkpoint {

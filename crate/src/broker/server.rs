@@ -401,6 +401,13 @@ impl Broker {
             ApiKey::LIST_CONFIG_RESOURCES => {
                 body.read().map(|body| self.handle_list_config_resources(cx, request, &body))
             }
+            ApiKey::FIND_COORDINATOR => body.read().map(|body| self.handle_find_coordinator(cx, request, &body)),
+            ApiKey::OFFSET_FOR_LEADER_EPOCH => {
+                body.read().map(|body| self.handle_offset_for_leader_epoch(cx, request, &body))
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            _ => self.dispatch_administration(cx, request, key, &body),
+            #[cfg(target_arch = "wasm32")]
             _ => None,
         };
         served.is_some()
@@ -446,14 +453,14 @@ impl Broker {
 }
 
 /// The undecoded body of a request.
-struct Body<'a> {
+pub(super) struct Body<'a> {
     frame: &'a Bytes,
     at: usize,
-    version: i16,
+    pub version: i16,
 }
 
 impl Body<'_> {
-    fn read<M: Message>(&self) -> Option<M> {
+    pub fn read<M: Message>(&self) -> Option<M> {
         decode(self.frame, self.at, self.version).ok()
     }
 }

@@ -264,6 +264,7 @@ impl Broker {
         let complete = self.lifecycle.stage == LifeStage::Stopping && self.lifecycle.broker_epoch >= 0;
         let text = |error: DiskError| error.to_string();
         let (mut ends, mut high_watermarks) = (Checkpoint::new(), self.high_watermarks.clone());
+        let log_starts = self.log_starts_to_keep();
         for partition in std::mem::take(&mut self.partitions).into_values() {
             let key = (partition.topic.clone(), partition.index);
             high_watermarks.insert(key.clone(), partition.high_watermark());
@@ -281,6 +282,7 @@ impl Broker {
         // Stopped before it was registered: the log directories are as the life before left them.
         if complete {
             write_offset_checkpoint(cx.disk, RECOVERY_POINT_CHECKPOINT, &ends).map_err(text)?;
+            write_offset_checkpoint(cx.disk, LOG_START_CHECKPOINT, &log_starts).map_err(text)?;
             write_offset_checkpoint(cx.disk, HIGH_WATERMARK_CHECKPOINT, &high_watermarks).map_err(text)?;
             write_clean_shutdown(cx.disk, self.lifecycle.broker_epoch).map_err(text)?;
         }

@@ -25,7 +25,7 @@ use super::channel::{ControllerRequest, ControllerResponse, InFlight};
 use super::configs::ConfigControl;
 use super::elections::PartitionChange;
 use super::features::FINALIZED_AT_FORMAT;
-use super::image::{BROKER_RESOURCE, MetadataImage, PartitionRegistration};
+use super::image::{BROKER_RESOURCE, MetadataImage, PartitionRegistration, TopicImage};
 use super::quorum::{QuorumError, QuorumLog};
 use super::topics::TopicControl;
 use super::{MetadataRecord, RecoveryState};
@@ -56,11 +56,11 @@ pub struct Committed {
 #[derive(Debug, Clone)]
 pub struct Controller {
     cluster_id: String,
-    config: Arc<ServerConfig>,
+    pub(super) config: Arc<ServerConfig>,
     rng: Rng,
     log: QuorumLog,
     /// The metadata as far as it is written, committed or not.
-    image: MetadataImage,
+    pub(super) image: MetadataImage,
     /// Written and not committed.
     uncommitted: VecDeque<(i64, Arc<MetadataRecord>)>,
     waiting: VecDeque<Waiting>,
@@ -146,6 +146,11 @@ impl Controller {
             }
             ControllerRequest::AllocateProducerIds(request) => self.allocate_producer_ids(request),
             ControllerRequest::AlterPartition(request) => self.alter_partition(request),
+            #[cfg(not(target_arch = "wasm32"))]
+            ControllerRequest::Administration(request) => {
+                let (response, records) = self.administer(request, now.wall_ms);
+                Decision { response: ControllerResponse::Administration(response), records }
+            }
         };
         self.append(disk, decision.records, now.wall_ms)?;
         let answer = InFlight { correlation_id, cause, message: Arc::new(decision.response) };
@@ -154,7 +159,7 @@ impl Controller {
         Ok(self.take_committed())
     }
 
-    fn topics(&mut self) -> TopicControl<'_> {
+    pub(super) fn topics(&mut self) -> TopicControl<'_> {
         TopicControl { image: &self.image, config: &self.config, rng: &mut self.rng }
     }
 
@@ -196,6 +201,10 @@ impl Controller {
 
     pub fn end_offset(&self) -> i64 {
         self.log.end_offset()
+    }
+
+    pub fn leader_epoch(&self) -> i32 {
+        self.log.epoch()
     }
 
     pub fn high_watermark(&self) -> i64 {
@@ -338,40 +347,60 @@ impl Controller {
         self.image.topics.values().any(|topic| topic.partitions.values().any(|p| p.leader == broker_id))
     }
 
+    /// Whether the broker may lead partitions.
+    pub(super) fn is_active(&self, broker_id: i32) -> bool {
+        self.image.brokers.get(&broker_id).is_some_and(|broker| broker.is_active())
+    }
+
+    /// The rules that hold for a partition, with its ISR as it is.
+    pub(super) fn partition_change<'a>(
+        &self,
+        topic: &TopicImage,
+        partition_id: i32,
+        partition: &'a PartitionRegistration,
+    ) -> PartitionChange<'a> {
+        let config = self.image.topic_configs(&topic.name, &self.config).resolve();
+        let min_isr = usize::try_from(config.min_insync_replicas).unwrap_or(1);
+        PartitionChange {
+            topic_id: topic.id,
+            partition_id,
+            partition,
+            target_isr: partition.isr.clone(),
+            recovered: false,
+            min_isr: min_isr.min(partition.replicas.len()),
+            elr_enabled: self.image.is_elr_enabled(),
+            unclean_allowed: config.unclean_leader_election,
+            preferred_first: false,
+            unclean_shutdown: None,
+        }
+    }
+
     /// `ReplicationControlManager.generateLeaderAndIsrUpdates` over the partitions that `concerned` names.
-    fn change_partitions(
+    pub(super) fn change_partitions(
         &self,
         concerned: impl Fn(&PartitionRegistration) -> bool,
         reason: Reason,
         records: &mut Vec<MetadataRecord>,
     ) {
-        let is_active = |id: i32| self.image.brokers.get(&id).is_some_and(|broker| broker.is_active());
         let acceptable = |id: i32| match reason {
             Reason::Unfenced(broker) if broker == id => true,
             Reason::Leaving(broker) | Reason::UncleanShutdown(broker) if broker == id => false,
-            _ => is_active(id),
+            _ => self.is_active(id),
         };
         for topic in self.image.topics.values() {
-            let config = self.image.topic_configs(&topic.name, &self.config).resolve();
             for (partition_id, partition) in topic.partitions.iter().filter(|(_, partition)| concerned(partition)) {
                 let mut target_isr = partition.isr.clone();
                 if let Reason::Leaving(broker) | Reason::UncleanShutdown(broker) = reason {
                     target_isr.retain(|replica| *replica != broker);
                 }
-                let min_isr = usize::try_from(config.min_insync_replicas).unwrap_or(1);
+                let unclean_shutdown = match reason {
+                    Reason::UncleanShutdown(broker) => Some(broker),
+                    _ => None,
+                };
                 let change = PartitionChange {
-                    topic_id: topic.id,
-                    partition_id: *partition_id,
-                    partition,
                     target_isr,
-                    recovered: false,
-                    min_isr: min_isr.min(partition.replicas.len()),
-                    elr_enabled: self.image.is_elr_enabled(),
-                    unclean_allowed: config.unclean_leader_election,
-                    unclean_shutdown: match reason {
-                        Reason::UncleanShutdown(broker) => Some(broker),
-                        _ => None,
-                    },
+                    unclean_shutdown,
+                    ..self.partition_change(topic, *partition_id, partition)
                 };
                 records.extend(change.build(acceptable).map(MetadataRecord::from));
             }
@@ -465,20 +494,12 @@ impl Controller {
         if new_isr.iter().any(ineligible) {
             return refused(ErrorCode::INELIGIBLE_REPLICA);
         }
-        let config = self.image.topic_configs(&topic.name, &self.config).resolve();
-        let min_isr = usize::try_from(config.min_insync_replicas).unwrap_or(1);
         let change = PartitionChange {
-            topic_id,
-            partition_id: data.partition_index,
-            partition,
             target_isr: new_isr.clone(),
             recovered: !recovering,
-            min_isr: min_isr.min(partition.replicas.len()),
-            elr_enabled: self.image.is_elr_enabled(),
-            unclean_allowed: config.unclean_leader_election,
-            unclean_shutdown: None,
+            ..self.partition_change(topic, data.partition_index, partition)
         };
-        let record = change.build(|id| self.image.brokers.get(&id).is_some_and(|broker| broker.is_active()));
+        let record = change.build(|id| self.is_active(id));
         let changed = i32::from(record.is_some());
         records.extend(record.map(MetadataRecord::from));
         AlteredPartition {
@@ -495,7 +516,7 @@ impl Controller {
 
 /// Why partitions are looked at.
 #[derive(Debug, Clone, Copy)]
-enum Reason {
+pub(super) enum Reason {
     Unfenced(i32),
     Leaving(i32),
     UncleanShutdown(i32),

@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::administration::{AdministrationRequest, AdministrationResponse};
 use crate::node::EventId;
 use crate::wire::messages::alter_partition::{AlterPartitionRequest, AlterPartitionResponse};
 use crate::wire::messages::broker_lifecycle::{
@@ -37,6 +39,8 @@ pub enum ControllerRequest {
     IncrementalAlterConfigs(IncrementalAlterConfigsRequest),
     AllocateProducerIds(AllocateProducerIdsRequest),
     AlterPartition(AlterPartitionRequest),
+    #[cfg(not(target_arch = "wasm32"))]
+    Administration(AdministrationRequest),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +54,8 @@ pub enum ControllerResponse {
     AlterConfigs(Vec<AlterConfigsResourceResponse>),
     AllocateProducerIds(AllocateProducerIdsResponse),
     AlterPartition(AlterPartitionResponse),
+    #[cfg(not(target_arch = "wasm32"))]
+    Administration(AdministrationResponse),
 }
 
 /// A message under way, with the event that caused it.

@@ -17,8 +17,10 @@ pub struct PartitionChange<'a> {
     /// `min.insync.replicas`, at most the number of replicas.
     pub min_isr: usize,
     pub elr_enabled: bool,
-    /// `unclean.leader.election.enable`.
+    /// `unclean.leader.election.enable`, or somebody asked for it.
     pub unclean_allowed: bool,
+    /// The first of the assignment takes the lead if it may, whoever has it.
+    pub preferred_first: bool,
     /// Its last stop was unclean: what it had acked may be gone.
     pub unclean_shutdown: Option<i32>,
 }
@@ -105,8 +107,9 @@ impl PartitionChange<'_> {
         };
         let clean = |leader| Elected { leader, unclean: false };
         let unclean = |leader| Elected { leader, unclean: true };
-        if is_valid(self.partition.leader) {
-            return clean(self.partition.leader);
+        let preferred = self.partition.replicas.first().copied().filter(|_| self.preferred_first);
+        if let Some(leader) = preferred.into_iter().chain([self.partition.leader]).find(|replica| is_valid(*replica)) {
+            return clean(leader);
         }
         if let Some(leader) = self.partition.replicas.iter().copied().find(|replica| is_valid(*replica)) {
             return clean(leader);
@@ -178,6 +181,7 @@ mod tests {
             min_isr: 1,
             elr_enabled: true,
             unclean_allowed: false,
+            preferred_first: false,
             unclean_shutdown: None,
         }
     }
@@ -213,5 +217,16 @@ mod tests {
         assert_eq!(change(&now, &[1, 2, 3]).build(|_| true), None);
         let next = change(&now, &[1, 3]).build(|replica| replica != 2).expect("2 is gone");
         assert_eq!((next.leader, next.isr.as_deref()), (1, Some(&[1, 3][..])));
+    }
+
+    #[test]
+    fn the_preferred_leader_takes_the_lead_back_only_if_it_is_asked_for_and_in_the_isr() {
+        let now = partition(&[1, 2], &[1, 2], 2);
+        assert_eq!(change(&now, &[1, 2]).build(|_| true), None);
+        let asked = PartitionChange { preferred_first: true, ..change(&now, &[1, 2]) };
+        assert_eq!(asked.build(|_| true).expect("1 leads").leader, 1);
+        let now = partition(&[1, 2], &[2], 2);
+        let asked = PartitionChange { preferred_first: true, ..change(&now, &[2]) };
+        assert_eq!(asked.build(|_| true), None);
     }
 }

@@ -7,6 +7,8 @@ use crate::broker::config::{BrokerConfigs, ServerConfig, TopicConfigs};
 use crate::node::Address;
 use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::Uuid;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::wire::messages::administration::metadata_records::ClientQuotaRecord;
 use crate::wire::messages::metadata_records::{
     BrokerRegistrationChangeRecord, ConfigRecord, PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord,
 };
@@ -142,6 +144,10 @@ pub enum Change {
     Config(i8, String),
 }
 
+/// Who a quota is for: type and name, no name for the default.
+#[cfg(not(target_arch = "wasm32"))]
+pub type QuotaEntityKey = BTreeMap<String, Option<String>>;
+
 #[derive(Debug, Clone, Default)]
 pub struct MetadataImage {
     pub features: BTreeMap<String, i16>,
@@ -153,6 +159,12 @@ pub struct MetadataImage {
     collidable: BTreeMap<String, BTreeSet<String>>,
     /// By resource type and name; the empty broker name is the cluster-wide default.
     pub configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
+    /// By entity and key, the number's bits.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub client_quotas: BTreeMap<QuotaEntityKey, BTreeMap<String, u64>>,
+    /// By user and mechanism, the iterations: all that anybody may know.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub scram: BTreeMap<(String, i8), i32>,
     pub next_producer_id: i64,
     /// One past the offset of the last replayed record.
     pub end_offset: i64,
@@ -254,6 +266,18 @@ impl MetadataImage {
                 self.next_producer_id = record.next_producer_id;
                 Change::Nothing
             }
+            #[cfg(not(target_arch = "wasm32"))]
+            MetadataRecord::ClientQuota(record) => self.set_quota(record),
+            #[cfg(not(target_arch = "wasm32"))]
+            MetadataRecord::UserScramCredential(record) => {
+                self.scram.insert((record.name.clone(), record.mechanism), record.iterations);
+                Change::Nothing
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            MetadataRecord::RemoveUserScramCredential(record) => {
+                self.scram.remove(&(record.name.clone(), record.mechanism));
+                Change::Nothing
+            }
             MetadataRecord::ClearElr(record) => {
                 self.clear_elr(&record.topic_name);
                 Change::Nothing
@@ -324,6 +348,22 @@ impl MetadataImage {
             }
         }
         Change::Config(resource.0, resource.1)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn set_quota(&mut self, record: &ClientQuotaRecord) -> Change {
+        let parts = record.entity.iter().map(|part| (part.entity_type.clone(), part.entity_name.clone()));
+        let entity: QuotaEntityKey = parts.collect();
+        let quotas = self.client_quotas.entry(entity.clone()).or_default();
+        if record.remove {
+            quotas.remove(&record.key);
+        } else {
+            quotas.insert(record.key.clone(), record.value.to_bits());
+        }
+        if quotas.is_empty() {
+            self.client_quotas.remove(&entity);
+        }
+        Change::Nothing
     }
 
     fn remove_topic(&mut self, topic_id: Uuid) -> Change {

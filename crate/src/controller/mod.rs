@@ -6,6 +6,8 @@
 //! records, which a broker replays into an image of its own.
 
 mod active;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod administration;
 mod brokers;
 mod channel;
 mod configs;
@@ -22,6 +24,8 @@ pub use active::{Committed, Controller};
 pub use channel::{ControllerChannel, ControllerRequest, ControllerResponse, InFlight};
 pub use configs::{APPEND, DELETE, SET, SUBTRACT, changed_list};
 pub use features::{FINALIZED_AT_FORMAT, SUPPORTED_FEATURES};
+#[cfg(not(target_arch = "wasm32"))]
+pub use image::QuotaEntityKey;
 pub use image::{
     BROKER_LOGGER_RESOURCE, BROKER_RESOURCE, BrokerRegistration, CLIENT_METRICS_RESOURCE, Change, GROUP_RESOURCE,
     MetadataImage, PartitionRegistration, RecoveryState, TOPIC_RESOURCE, TopicImage,

@@ -194,6 +194,10 @@ impl QuorumLog {
         true
     }
 
+    pub fn epoch(&self) -> i32 {
+        self.epoch
+    }
+
     pub fn end_offset(&self) -> i64 {
         self.log.log_end_offset()
     }

@@ -2,14 +2,16 @@
 
 use bytes::Bytes;
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::wire::messages::administration::metadata_records::*;
 use crate::wire::messages::metadata_records::*;
 use crate::wire::{WireError, WireErrorKind, decode_record, encode_record, record_type};
 
 macro_rules! metadata_records {
-    ($($variant:ident($record:ident) = $key:literal, version $version:literal;)*) => {
+    ($($(#[$attribute:meta])* $variant:ident($record:ident) = $key:literal, version $version:literal;)*) => {
         #[derive(Debug, Clone, PartialEq)]
         pub enum MetadataRecord {
-            $($variant($record),)*
+            $($(#[$attribute])* $variant($record),)*
         }
 
         impl MetadataRecord {
@@ -20,19 +22,19 @@ macro_rules! metadata_records {
                     MetadataRecord::BrokerRegistrationChange(record) if record.in_controlled_shutdown == 0 => {
                         encode_record(record, 0)
                     }
-                    $(MetadataRecord::$variant(record) => encode_record(record, $version),)*
+                    $($(#[$attribute])* MetadataRecord::$variant(record) => encode_record(record, $version),)*
                 }
             }
 
             pub fn decode(value: &Bytes) -> Result<MetadataRecord, WireError> {
                 match record_type(value)?.0 {
-                    $($key => Ok(MetadataRecord::$variant(decode_record(value)?)),)*
+                    $($(#[$attribute])* $key => Ok(MetadataRecord::$variant(decode_record(value)?)),)*
                     key => Err(WireError { at: 1, field: "", kind: WireErrorKind::UnknownMessage { key } }),
                 }
             }
         }
 
-        $(impl From<$record> for MetadataRecord {
+        $($(#[$attribute])* impl From<$record> for MetadataRecord {
             fn from(record: $record) -> MetadataRecord {
                 MetadataRecord::$variant(record)
             }
@@ -50,10 +52,16 @@ metadata_records! {
     FenceBroker(FenceBrokerRecord) = 7, version 0;
     UnfenceBroker(UnfenceBrokerRecord) = 8, version 0;
     RemoveTopic(RemoveTopicRecord) = 9, version 0;
+    #[cfg(not(target_arch = "wasm32"))]
+    UserScramCredential(UserScramCredentialRecord) = 11, version 0;
     FeatureLevel(FeatureLevelRecord) = 12, version 0;
+    #[cfg(not(target_arch = "wasm32"))]
+    ClientQuota(ClientQuotaRecord) = 14, version 0;
     ProducerIds(ProducerIdsRecord) = 15, version 0;
     BrokerRegistrationChange(BrokerRegistrationChangeRecord) = 17, version 1;
     NoOp(NoOpRecord) = 20, version 0;
+    #[cfg(not(target_arch = "wasm32"))]
+    RemoveUserScramCredential(RemoveUserScramCredentialRecord) = 22, version 0;
     BeginTransaction(BeginTransactionRecord) = 23, version 0;
     EndTransaction(EndTransactionRecord) = 24, version 0;
     AbortTransaction(AbortTransactionRecord) = 25, version 0;

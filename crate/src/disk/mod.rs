@@ -131,6 +131,10 @@ pub trait Disk {
     /// writes its checkpoints.
     fn replace(&mut self, path: &str, bytes: &[u8]) -> Result<(), DiskError>;
     fn close(&mut self, file: FileId);
+    /// Bytes in all, and bytes left, of what the files lie on; `None` if nobody knows.
+    fn space(&self) -> Option<(i64, i64)> {
+        None
+    }
 }
 
 /// Reads a whole small file. `NotFound` if it does not exist.

@@ -77,7 +77,8 @@ impl LeaderEpochs {
 
     /// The largest known epoch not above `epoch`, and where it ends; `None` if that cannot be told (KIP-101, KIP-279).
     pub fn end_offset_for(&self, epoch: i32, log_end_offset: i64) -> Option<EpochEnd> {
-        let latest = self.latest()?;
+        // −1 stands for no epoch.
+        let latest = self.latest().filter(|_| epoch != -1)?;
         if epoch == latest.epoch {
             return Some(EpochEnd { epoch, end_offset: log_end_offset });
         }

@@ -239,6 +239,12 @@ impl Disk for FileDisk {
         self.rename(&beside, path)
     }
 
+    fn space(&self) -> Option<(i64, i64)> {
+        let space = rustix::fs::statvfs(&self.root).ok()?;
+        let bytes = |blocks: u64| i64::try_from(blocks.saturating_mul(space.f_frsize)).ok();
+        Some((bytes(space.f_blocks)?, bytes(space.f_bavail)?))
+    }
+
     fn close(&mut self, file: FileId) {
         self.open.remove(&file);
     }

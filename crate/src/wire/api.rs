@@ -120,8 +120,12 @@ impl Api {
             ListenerKind::Broker => SERVED_BY_BROKER,
             ListenerKind::Controller => SERVED_BY_CONTROLLER,
         };
-        let advertised = self.advertised(listener)?;
-        served.contains(&self.key).then(|| self.first_version..=*advertised.end())
+        if !self.is_on(listener) || !served.contains(&self.key) {
+            return None;
+        }
+        // What is hidden is served in all its versions.
+        let last = self.advertised(listener).map_or(self.last_version, |advertised| *advertised.end());
+        Some(self.first_version..=last)
     }
 }
 
@@ -144,6 +148,35 @@ const SERVED_BY_BROKER: &[ApiKey] = &[
     ApiKey::ALTER_CONFIGS,
     ApiKey::INCREMENTAL_ALTER_CONFIGS,
     ApiKey::LIST_CONFIG_RESOURCES,
+    ApiKey::FIND_COORDINATOR,
+    ApiKey::SASL_HANDSHAKE,
+    ApiKey::DELETE_RECORDS,
+    ApiKey::OFFSET_FOR_LEADER_EPOCH,
+    ApiKey::DESCRIBE_ACLS,
+    ApiKey::CREATE_ACLS,
+    ApiKey::DELETE_ACLS,
+    ApiKey::ALTER_REPLICA_LOG_DIRS,
+    ApiKey::DESCRIBE_LOG_DIRS,
+    ApiKey::SASL_AUTHENTICATE,
+    ApiKey::CREATE_DELEGATION_TOKEN,
+    ApiKey::RENEW_DELEGATION_TOKEN,
+    ApiKey::EXPIRE_DELEGATION_TOKEN,
+    ApiKey::DESCRIBE_DELEGATION_TOKEN,
+    ApiKey::ELECT_LEADERS,
+    ApiKey::ALTER_PARTITION_REASSIGNMENTS,
+    ApiKey::LIST_PARTITION_REASSIGNMENTS,
+    ApiKey::DESCRIBE_CLIENT_QUOTAS,
+    ApiKey::ALTER_CLIENT_QUOTAS,
+    ApiKey::DESCRIBE_USER_SCRAM_CREDENTIALS,
+    ApiKey::ALTER_USER_SCRAM_CREDENTIALS,
+    ApiKey::DESCRIBE_QUORUM,
+    ApiKey::UPDATE_FEATURES,
+    ApiKey::DESCRIBE_CLUSTER,
+    ApiKey::DESCRIBE_PRODUCERS,
+    ApiKey::UNREGISTER_BROKER,
+    ApiKey::GET_TELEMETRY_SUBSCRIPTIONS,
+    ApiKey::PUSH_TELEMETRY,
+    ApiKey::DESCRIBE_TOPIC_PARTITIONS,
 ];
 
 const SERVED_BY_CONTROLLER: &[ApiKey] = &[

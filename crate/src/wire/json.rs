@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
                 write_display(out, number);
                 return matches!((field.preset, number), (Preset::Zero, 0)) || field.preset == Preset::Int(*number);
             }
-            Leaf::Float64(number) => write_display(out, number),
+            Leaf::Float64(number) => write_float(out, *number),
             Leaf::Uuid(id) => {
                 write_string(out, &id.to_string());
                 return *id == super::Uuid::ZERO;
@@ -191,8 +191,7 @@ fn write_value(out: &mut String, ty: &Type, value: &Value<'_>, version: i16) {
         (Value::Null, _) => out.push_str("null"),
         (Value::Int(number), Type::Bool) => out.push_str(if *number == 0 { "false" } else { "true" }),
         (Value::Int(number), _) => write_display(out, number),
-        // As Java prints them: a whole number has its ".0".
-        (Value::Float64(number), _) => write_display(out, &format_args!("{number:?}")),
+        (Value::Float64(number), _) => write_float(out, *number),
         (Value::Uuid(id), _) => write_string(out, &id.to_string()),
         (Value::String(text), _) => write_string(out, text),
         (Value::Bytes(bytes), _) => write_base64(out, bytes),
@@ -212,6 +211,11 @@ fn write_value(out: &mut String, ty: &Type, value: &Value<'_>, version: i16) {
         (Value::Array(_), _) => {}
         (Value::Struct(source), _) => write_struct(out, *source, version),
     }
+}
+
+/// As Java prints them: a whole number has its ".0".
+fn write_float(out: &mut String, number: f64) {
+    write_display(out, &format_args!("{number:?}"));
 }
 
 fn write_display(out: &mut String, value: &dyn std::fmt::Display) {

@@ -46,6 +46,8 @@ pub struct ServerConfig {
     pub cluster_id: Option<String>,
     /// Where clients connect: `listeners` without the controller's.
     pub listeners: Vec<Listener>,
+    /// Those of `controller.listener.names`, which voters reach each other by.
+    pub controller_listeners: Vec<Listener>,
     /// `advertised.listeners`; where absent, what the shell bound counts.
     pub advertised_listeners: Vec<Listener>,
     pub inter_broker_listener_name: String,
@@ -89,8 +91,8 @@ impl ServerConfig {
                     .to_string(),
             ));
         }
-        let listeners: Vec<Listener> =
-            all.into_iter().filter(|listener| !controller_names.contains(&listener.name)).collect();
+        let (controller_listeners, listeners): (Vec<Listener>, Vec<Listener>) =
+            all.into_iter().partition(|listener| controller_names.contains(&listener.name));
         let advertised_listeners =
             parse_listeners("advertised.listeners", values.text("advertised.listeners").unwrap_or_default())?;
         if let Some(stray) = advertised_listeners.iter().find(|listener| controller_names.contains(&listener.name)) {
@@ -126,6 +128,7 @@ impl ServerConfig {
             process_roles,
             cluster_id: None,
             listeners,
+            controller_listeners,
             advertised_listeners,
             inter_broker_listener_name,
             log_dir,
@@ -147,12 +150,19 @@ impl ServerConfig {
     /// caller's own keys are laid over.
     pub fn standalone_properties(node_id: i32, listener: &Address) -> BTreeMap<String, String> {
         let Address { host, port } = listener;
+        let one = || "1".to_string();
         [
             ("node.id", node_id.to_string()),
             ("process.roles", "broker,controller".to_string()),
             ("listeners", format!("PLAINTEXT://{host}:{port},CONTROLLER://{host}:0")),
             ("controller.listener.names", "CONTROLLER".to_string()),
             ("controller.quorum.voters", format!("{node_id}@{host}:0")),
+            // As in the server.properties that Kafka comes with: internal topics of one replica.
+            ("offsets.topic.replication.factor", one()),
+            ("share.coordinator.state.topic.replication.factor", one()),
+            ("share.coordinator.state.topic.min.isr", one()),
+            ("transaction.state.log.replication.factor", one()),
+            ("transaction.state.log.min.isr", one()),
         ]
         .into_iter()
         .map(|(key, value)| (key.to_string(), value))

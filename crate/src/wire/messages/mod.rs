@@ -10,7 +10,6 @@ pub mod configs;
 pub mod control_records;
 pub mod create_partitions;
 pub mod create_topics;
-pub mod delete_records;
 pub mod delete_topics;
 pub mod fetch;
 pub mod find_coordinator;
@@ -55,8 +54,6 @@ static SCHEMAS: &[&Schema] = &[
     offset_for_leader_epoch::OffsetForLeaderEpochResponse::SCHEMA,
     find_coordinator::FindCoordinatorRequest::SCHEMA,
     find_coordinator::FindCoordinatorResponse::SCHEMA,
-    delete_records::DeleteRecordsRequest::SCHEMA,
-    delete_records::DeleteRecordsResponse::SCHEMA,
     broker_lifecycle::BrokerRegistrationRequest::SCHEMA,
     broker_lifecycle::BrokerRegistrationResponse::SCHEMA,
     broker_lifecycle::BrokerHeartbeatRequest::SCHEMA,

@@ -3,12 +3,14 @@
 pub mod acls;
 pub mod client_quotas;
 pub mod delegation_tokens;
+pub mod delete_records;
 pub mod describe_cluster;
 pub mod describe_producers;
 pub mod describe_quorum;
 pub mod describe_topic_partitions;
 pub mod elect_leaders;
 pub mod log_dirs;
+pub mod metadata_records;
 pub mod reassignments;
 pub mod sasl;
 pub mod scram;
@@ -37,6 +39,8 @@ pub(super) static SCHEMAS: &[&Schema] = &[
     delegation_tokens::ExpireDelegationTokenResponse::SCHEMA,
     delegation_tokens::DescribeDelegationTokenRequest::SCHEMA,
     delegation_tokens::DescribeDelegationTokenResponse::SCHEMA,
+    delete_records::DeleteRecordsRequest::SCHEMA,
+    delete_records::DeleteRecordsResponse::SCHEMA,
     describe_cluster::DescribeClusterRequest::SCHEMA,
     describe_cluster::DescribeClusterResponse::SCHEMA,
     describe_producers::DescribeProducersRequest::SCHEMA,
@@ -51,6 +55,9 @@ pub(super) static SCHEMAS: &[&Schema] = &[
     log_dirs::DescribeLogDirsResponse::SCHEMA,
     log_dirs::AlterReplicaLogDirsRequest::SCHEMA,
     log_dirs::AlterReplicaLogDirsResponse::SCHEMA,
+    metadata_records::UserScramCredentialRecord::SCHEMA,
+    metadata_records::ClientQuotaRecord::SCHEMA,
+    metadata_records::RemoveUserScramCredentialRecord::SCHEMA,
     reassignments::AlterPartitionReassignmentsRequest::SCHEMA,
     reassignments::AlterPartitionReassignmentsResponse::SCHEMA,
     reassignments::ListPartitionReassignmentsRequest::SCHEMA,
