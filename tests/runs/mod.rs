@@ -32,6 +32,7 @@ pub fn measures(experiment: &Experiment, run: &Json) -> Measures {
         ended: ended.map(|(client, at)| (client.clone(), span(at))).collect(),
         counters: counters.map(|(name, count)| (name.clone(), count.as_i64().unwrap())).collect(),
         printed,
+        tables: run["tables"].as_object().into_iter().flatten().map(|(name, rows)| (name.clone(), rows_of(rows))).collect(),
         ..Measures::default()
     }
 }
@@ -46,6 +47,11 @@ fn text(json: &Json) -> String {
 
 fn span(ms: &Json) -> Duration {
     Duration((ms.as_f64().unwrap() * 1000.0) as u64)
+}
+
+/// Each is a key and a value.
+fn rows_of(rows: &Json) -> Vec<(String, String)> {
+    array(rows).iter().map(|row| (text(&row[0]), text(&row[1]))).collect()
 }
 
 /// A record is recognised by its value, one without by its key.

@@ -6,8 +6,10 @@ import java.util.*;
 import java.util.concurrent.*;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.*;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.*;
@@ -33,6 +35,8 @@ public class Experiment {
     static final List<Sent> sends = new ArrayList<>();
     static final List<String> printed = new ArrayList<>();
     static final List<String> drained = new ArrayList<>();
+    /** The toy database: each table's rows, key and value. */
+    static final Map<String, List<String[]>> tables = new TreeMap<>();
     static final Map<String, Double> ended = new TreeMap<>();
     static final Map<String, Integer> counters = new TreeMap<>();
     static final Map<String, CountDownLatch> programs = new HashMap<>();
@@ -70,6 +74,7 @@ public class Experiment {
         result.put("printed", printed);
         result.put("counters", counters);
         result.put("drained", drained);
+        if (!tables.isEmpty()) result.put("tables", tables);
         result.put("ended", ended);
         System.out.println(new ObjectMapper().writeValueAsString(result));
         System.exit(0);
@@ -94,10 +99,12 @@ public class Experiment {
     /** One client's program: its steps, and where it is in them. */
     static final class Program implements Runnable {
         final String name, bootstrap;
-        final JsonNode steps, counterNames;
+        final JsonNode steps, counterNames, tableNames;
         final Map<String, String> config;
         final KafkaProducer<String, String> producer;
-        /** The turns of the `repeat`s that it is in, outermost first. */
+        /** What was drained last. */
+        List<ConsumerRecord<String, String>> records = List.of();
+        /** The turns of the blocks that it is in, outermost first. */
         final Deque<long[]> turns = new ArrayDeque<>();
         CompletableFuture<Void> last;
 
@@ -105,6 +112,7 @@ public class Experiment {
             name = client.get("name").asText();
             steps = client.get("steps");
             counterNames = client.get("counters");
+            tableNames = client.get("tables");
             this.bootstrap = bootstrap;
             config = settings(client.get("config"));
             config.putIfAbsent("client.id", name);
@@ -143,10 +151,15 @@ public class Experiment {
             JsonNode of = what.get(kind);
             switch (kind) {
                 case "Repeat" -> turns.push(new long[] {0});
+                case "ForEachRecord" -> {
+                    if (records.isEmpty()) return of.get("end").asInt() + 1;
+                    turns.push(new long[] {0});
+                }
+                case "Row" -> row(of);
                 case "End" -> {
                     JsonNode repeat = steps.get(of.get("head").asInt()).get("what").get("Repeat");
-                    if (++turns.peek()[0] < repeat.get("times").asLong()) {
-                        sleep(repeat.get("every").asLong());
+                    if (++turns.peek()[0] < (repeat == null ? records.size() : repeat.get("times").asLong())) {
+                        sleep(repeat == null ? 0 : repeat.get("every").asLong());
                         return of.get("head").asInt() + 1;
                     }
                     turns.pop();
@@ -162,7 +175,7 @@ public class Experiment {
                 }
                 case "Wait" -> sleep(of.asLong());
                 case "WaitFor" -> programs.get(of.get("client").asText()).await();
-                case "Drain" -> drained.add(of.get("topic").asText());
+                case "Drain" -> drain(of.get("topic").asText());
                 default -> throw new IllegalArgumentException("this program does not know " + kind);
             }
             return at + 1;
@@ -170,6 +183,34 @@ public class Experiment {
 
         static void sleep(long us) throws InterruptedException {
             if (us > 0) TimeUnit.MICROSECONDS.sleep(us);
+        }
+
+        /** Who runs this reads the broker's files; a program that goes through the records reads them itself. */
+        void drain(String topic) {
+            drained.add(topic);
+            boolean readsThem = false;
+            for (JsonNode step : steps) readsThem |= step.get("what").has("ForEachRecord");
+            if (!readsThem) return;
+            records = new ArrayList<>();
+            try (var consumer = new KafkaConsumer<>(new HashMap<>(config), new StringDeserializer(), new StringDeserializer())) {
+                var all = consumer.partitionsFor(topic).stream().map(info -> new TopicPartition(topic, info.partition())).toList();
+                consumer.assign(all);
+                consumer.seekToBeginning(all);
+                var end = consumer.endOffsets(all);
+                while (all.stream().anyMatch(one -> consumer.position(one) < end.get(one)))
+                    consumer.poll(Duration.ofMillis(500)).forEach(records::add);
+            }
+        }
+
+        void row(JsonNode of) {
+            var record = records.get((int) turn());
+            var words = Map.of("key", "" + record.key(), "value", "" + record.value(), "offset", "" + record.offset());
+            String[] row = {fill(of.get("key").asText(), turn(), words), fill(of.get("value").asText(), turn(), words)};
+            var rows = tables.computeIfAbsent(tableNames.get(of.get("table").asInt()).asText(), name -> new ArrayList<>());
+            String how = of.get("how").asText();
+            var there = rows.stream().filter(known -> known[0].equals(row[0]) && !how.equals("Always")).findFirst();
+            if (there.isEmpty()) rows.add(row);
+            else if (how.equals("Upsert")) there.get()[1] = row[1];
         }
 
         void send(JsonNode step, JsonNode of) throws Exception {

@@ -69,6 +69,7 @@ fn client(experiment: &Experiment, client: &Client) -> Json {
         "lines": program.map(|program| &program.lines),
         "steps": program.map(|program| &program.steps),
         "counters": program.map(|program| &program.counters),
+        "tables": program.map(|program| &program.tables),
     })
 }
 
