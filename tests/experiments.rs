@@ -305,8 +305,12 @@ fn an_experiment_compiles_to_bytes_and_back() {
 }
 
 #[test]
-fn the_experiments_of_the_first_chapter_run_in_all_four_places() {
-    for name in ["hello", "acks-0", "acks-1", "acks-all", "acks-0-prevented"] {
+fn the_experiments_on_acks_duplicates_and_order_run_in_all_four_places() {
+    let outages = ["hello", "acks-0", "acks-1", "acks-all", "acks-0-prevented"];
+    let idempotence = ["idempotent-batch-header", "duplicate-without-idempotence", "duplicate-refused", "sequence-gap"];
+    let order = ["reorder", "reorder-prevented", "idempotence-first-batch-hole"];
+    let edges = ["what-idempotence-cannot", "broker-check-chain"];
+    for name in outages.iter().chain(&idempotence).chain(&order).chain(&edges) {
         let experiment = experiment::find(name).unwrap();
         assert_eq!(experiment.places, Place::ALL, "{name}");
         assert!(experiment.left_out.is_empty(), "{name}");

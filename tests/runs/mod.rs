@@ -32,7 +32,12 @@ pub fn measures(experiment: &Experiment, run: &Json) -> Measures {
         ended: ended.map(|(client, at)| (client.clone(), span(at))).collect(),
         counters: counters.map(|(name, count)| (name.clone(), count.as_i64().unwrap())).collect(),
         printed,
-        tables: run["tables"].as_object().into_iter().flatten().map(|(name, rows)| (name.clone(), rows_of(rows))).collect(),
+        tables: run["tables"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, rows)| (name.clone(), rows_of(rows)))
+            .collect(),
         ..Measures::default()
     }
 }
