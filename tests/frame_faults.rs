@@ -1,5 +1,5 @@
 //! What a producer goes through when the network holds, cuts or repeats one of its frames: what Apache Kafka's clients and
-//! broker did behind a proxy that did the same (`tests/oracle/facts/acks/`).
+//! broker did behind a proxy that did the same (`tests/oracle/facts/`: `dropped-response`, `reorder`).
 
 use std::sync::Arc;
 

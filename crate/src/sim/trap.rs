@@ -65,6 +65,10 @@ impl<M: Machine> World<M> {
             return;
         }
         let Some(between) = self.between(connection, side) else { return };
+        if self.connections.get(&connection).is_some_and(|link| link.pipes[side].cut.is_some()) {
+            // Nothing passes there any more that a fault could meet, as behind a proxy that has cut.
+            return;
+        }
         let response = side == 1;
         let (client, server) = if response { (between.1, between.0) } else { between };
         let traps = &mut self.traps;
