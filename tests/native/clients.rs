@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use steplog::client::{Client, ConsumerConfig, ProducerConfig};
+use steplog::client::{AdminConfig, Client, ConsumerConfig, ProducerConfig};
 use steplog::native::client::NativeClient;
-use steplog::node::{Command, Duration as Span, ProducerRecord, Reply, SeekTo, TopicPartition};
+use steplog::node::{
+    AdminCommand, Command, ConfigResource, Duration as Span, NewTopic, ProducerRecord, Reply, SeekTo, TopicPartition,
+};
 
 use super::broker_process::{Broker, PATIENCE};
 
@@ -107,4 +109,48 @@ fn a_broker_in_memory_creates_no_file() {
     let mut producer = Producer::start(&broker.address, &[]);
     assert!(matches!(producer.send("orders", b"one"), Some(Reply::Acked(_))));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_admin_client_changes_topics_and_configurations() {
+    let broker = Broker::start(&["--memory"]);
+    let config = AdminConfig::parse(&keys(&broker.address, &[])).expect("a valid configuration");
+    let mut admin = NativeClient::start(Client::admin("test", config, 1)).expect("a client can be started");
+    let mut ask = |command: AdminCommand| admin.ask(Command::Admin(command), PATIENCE).expect("an answer");
+    let failure = |reply: Reply| match reply {
+        Reply::Failed(exception) => exception.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let name = "orders".to_owned();
+    let topic = NewTopic { name: name.clone(), partitions: 1, replication_factor: 1, configs: Vec::new() };
+    assert_eq!(ask(AdminCommand::CreateTopics { topics: vec![topic] }), Reply::Done);
+    assert_eq!(ask(AdminCommand::CreatePartitions { topic: name.clone(), total: 3 }), Reply::Done);
+    assert_eq!(
+        failure(ask(AdminCommand::CreatePartitions { topic: name.clone(), total: 2 })),
+        "InvalidPartitionsException: The topic orders currently has 3 partition(s); 2 would not be an increase."
+    );
+    let resource = ConfigResource::Topic(name.clone());
+    let change = |value: &str| AdminCommand::AlterConfigs {
+        resource: resource.clone(),
+        changes: vec![("retention.ms".to_owned(), Some(value.to_owned()))],
+    };
+    assert_eq!(ask(change("1000")), Reply::Done);
+    assert_eq!(
+        failure(ask(change("soon"))),
+        "InvalidConfigurationException: Invalid value soon for configuration retention.ms: Not a number of type LONG"
+    );
+    let Reply::Configs(entries) = ask(AdminCommand::DescribeConfigs { resource: resource.clone() }) else {
+        panic!("no configuration")
+    };
+    let retention = entries.iter().find(|entry| entry.name == "retention.ms").expect("described");
+    assert_eq!(retention.value.as_deref(), Some("1000"));
+    let Reply::Configs(entries) = ask(AdminCommand::DescribeConfigs { resource: ConfigResource::Broker(1) }) else {
+        panic!("no configuration")
+    };
+    assert!(entries.iter().any(|entry| entry.name == "node.id" && entry.value.as_deref() == Some("1")));
+    assert_eq!(ask(AdminCommand::DeleteTopics { topics: vec![name.clone()] }), Reply::Done);
+    assert_eq!(
+        failure(ask(AdminCommand::DeleteTopics { topics: vec![name] })),
+        "UnknownTopicOrPartitionException: This server does not host this topic-partition."
+    );
 }

@@ -86,6 +86,25 @@ fn a_cluster_of_other_nodes_exits_3_and_says_which() {
 }
 
 #[test]
+fn a_cluster_that_is_configured_otherwise_exits_3_and_names_the_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let hello = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/experiments/hello/experiment.toml");
+    let keys = "\n[cluster.config]\n\"log.segment.bytes\" = 2000000\n\"unclean.leader.election.enable\" = false\n";
+    let experiment = directory.path().join("experiment.toml");
+    std::fs::write(&experiment, std::fs::read_to_string(hello).unwrap() + keys).unwrap();
+    let experiment = experiment.to_str().unwrap();
+    let broker = Broker::start(&["--memory"]);
+    let output = steplog(&["run", experiment, "--bootstrap", &broker.address]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let expected = "steplog: broker 1: log.segment.bytes is 2000000 in the experiment, and on the cluster it is \
+                    1073741824: this place cannot stand for that cluster\n";
+    assert_eq!(stderr(&output), expected);
+    let broker = Broker::start(&["--memory", "--set", "log.segment.bytes=2000000"]);
+    let output = steplog(&["run", experiment, "--bootstrap", &broker.address]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
 fn no_cluster_at_the_address_exits_1() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let output = steplog(&["run", "hello", "--bootstrap", &format!("127.0.0.1:{free}")]);

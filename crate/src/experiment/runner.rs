@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::program::{Program, What};
 use super::{ADMIN, ClientKind, Experiment, Failure, Fault, Measures, When};
-use crate::node::{CallId, Command, ConsumerRecord, Duration, Exception, Instant, NewTopic, Reply};
+use crate::node::{AdminCommand, CallId, Command, ConsumerRecord, Duration, Exception, Instant, NewTopic, Reply};
 use crate::ordered::{BTreeMap, BTreeSet};
 
 mod config;
@@ -131,7 +131,7 @@ impl Programs {
             configs: topic.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         });
         let topics = topics.collect();
-        self.warm(admin, Command::CreateTopics { topics }, out);
+        self.warm(admin, Command::Admin(AdminCommand::CreateTopics { topics }), out);
     }
 
     /// The warm-up is over: nothing is left that the first send would have to wait for.

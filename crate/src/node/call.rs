@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::{Duration, RawAnswer, RawProduce};
+use super::{Address, Duration, RawAnswer, RawProduce};
 
 /// Names one command; given by whoever gives the command, unique within the node's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
@@ -83,11 +83,77 @@ pub enum Command {
     Poll { timeout: Duration },
     /// To a consumer: the end offset of each partition (ListOffsets, latest). Reply: `Offsets` or `Failed`.
     EndOffsets { partitions: Vec<TopicPartition> },
-    /// To an admin client. Reply: `Done`, also when a topic exists already, or `Failed` with the first error. It is
-    /// sent again until a broker is there to answer, at most for `default.api.timeout.ms`.
-    CreateTopics { topics: Vec<NewTopic> },
+    /// To an admin client. It is sent again until a broker is there to answer, at most for `default.api.timeout.ms`.
+    Admin(AdminCommand),
     /// To a raw client: the request as it stands, once. Reply: `Produced`, or `Failed` if no node was there to be asked.
     ProduceRaw(RawProduce),
+}
+
+/// What an admin client is asked (methods of Kafka's Admin). Reply: `Done` if nothing else is said, or `Failed` with the
+/// first error.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub enum AdminCommand {
+    /// Done also when a topic exists already.
+    CreateTopics {
+        topics: Vec<NewTopic>,
+    },
+    DeleteTopics {
+        topics: Vec<String>,
+    },
+    /// `total` counts the partitions that are there already.
+    CreatePartitions {
+        topic: String,
+        total: i32,
+    },
+    /// Reply: `Cluster`.
+    DescribeCluster,
+    /// Reply: `Configs`.
+    DescribeConfigs {
+        resource: ConfigResource,
+    },
+    /// Sets keys, or with `None` deletes them.
+    AlterConfigs {
+        resource: ConfigResource,
+        changes: Vec<(String, Option<String>)>,
+    },
+}
+
+impl AdminCommand {
+    /// As Kafka's client calls it in its texts.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AdminCommand::CreateTopics { .. } => "createTopics",
+            AdminCommand::DeleteTopics { .. } => "deleteTopics",
+            AdminCommand::CreatePartitions { .. } => "createPartitions",
+            AdminCommand::DescribeCluster => "describeCluster",
+            AdminCommand::DescribeConfigs { .. } => "describeConfigs",
+            AdminCommand::AlterConfigs { .. } => "incrementalAlterConfigs",
+        }
+    }
+}
+
+/// Whose configuration (Kafka's ConfigResource).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub enum ConfigResource {
+    Topic(String),
+    Broker(i32),
+    /// What counts for every broker that has no value of its own.
+    ClusterDefault,
+}
+
+/// A key and its value (Kafka's ConfigEntry); a sensitive value is never told.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ConfigEntry {
+    pub name: String,
+    pub value: Option<String>,
+    pub is_sensitive: bool,
+}
+
+/// A broker as its cluster lists it (Kafka's Node).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ClusterNode {
+    pub id: i32,
+    pub address: Address,
 }
 
 /// Kafka's RecordMetadata. With acks=0 the offset is −1.
@@ -156,5 +222,8 @@ pub enum Reply {
     },
     Offsets(Vec<(TopicPartition, i64)>),
     Produced(RawAnswer),
+    /// The brokers of a cluster.
+    Cluster(Vec<ClusterNode>),
+    Configs(Vec<ConfigEntry>),
     Done,
 }

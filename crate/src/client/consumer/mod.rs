@@ -137,7 +137,7 @@ impl Driven for Consumer {
                 self.closed = true;
                 outbox.reply(&[], call, Reply::Done);
             }
-            Command::Send(_) | Command::Flush | Command::CreateTopics { .. } | Command::ProduceRaw(_) => {
+            Command::Send(_) | Command::Flush | Command::Admin(_) | Command::ProduceRaw(_) => {
                 illegal_state(call, "Not a command for a consumer".to_owned(), outbox);
             }
         }
@@ -221,7 +221,7 @@ impl Consumer {
         match done.request.clone() {
             Request::Fetch => self.fetch_answered(done, outbox),
             Request::ListOffsets { lookup, partitions } => self.offsets_answered(lookup, partitions, done, outbox),
-            Request::Produce(_) | Request::InitProducerId | Request::CreateTopics(_) => {}
+            Request::Produce(_) | Request::InitProducerId | Request::Admin(_) => {}
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) enum Request {
     InitProducerId,
     Fetch,
     ListOffsets { lookup: Lookup, partitions: Vec<(TopicPartition, i64)> },
-    CreateTopics(CallId),
+    Admin(CallId),
 }
 
 #[derive(Debug, Clone)]

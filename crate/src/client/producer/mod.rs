@@ -99,7 +99,7 @@ impl Driven for Producer {
             | Command::Seek { .. }
             | Command::Poll { .. }
             | Command::EndOffsets { .. }
-            | Command::CreateTopics { .. }
+            | Command::Admin(_)
             | Command::ProduceRaw(_) => refused(outbox, "Not a command for a producer"),
             Command::Shutdown => self.close(call, Duration::from_ms(u64::MAX / 2000), outbox),
         }

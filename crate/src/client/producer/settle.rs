@@ -58,7 +58,7 @@ impl Producer {
             (Request::InitProducerId, _) => {
                 self.set_needs_id(outbox.now_ms().saturating_add(self.config.connection.retry_backoff_ms));
             }
-            (Request::Fetch | Request::ListOffsets { .. } | Request::CreateTopics(_), _) => {}
+            (Request::Fetch | Request::ListOffsets { .. } | Request::Admin(_), _) => {}
         }
     }
 

@@ -17,7 +17,7 @@ use crate::native::client::NativeClient;
 use crate::native::file_disk::FileDisk;
 use crate::native::server_settings;
 use crate::native::shell::{self, Clock, End, FlushJob, Flusher, Order, Parts, Report, Routes};
-use crate::node::{Address, CallId, Command, ExitReason, NewTopic, Node, Note, Reply};
+use crate::node::{Address, AdminCommand, CallId, Command, ExitReason, NewTopic, Node, Note, Reply};
 
 /// Longer than the admin client's own default.api.timeout.ms.
 const CREATE_TOPICS_WITHIN: std::time::Duration = std::time::Duration::from_secs(90);
@@ -170,7 +170,7 @@ async fn create_topics(address: &Address, topics: Vec<NewTopic>) -> Result<(), S
     let config = AdminConfig::parse(&keys).map_err(|error| error.to_string())?;
     let ask = move || -> io::Result<Option<Reply>> {
         let mut admin = NativeClient::start(Client::admin("steplog", config, random_seed()))?;
-        Ok(admin.ask(Command::CreateTopics { topics }, CREATE_TOPICS_WITHIN))
+        Ok(admin.ask(Command::Admin(AdminCommand::CreateTopics { topics }), CREATE_TOPICS_WITHIN))
     };
     match tokio::task::spawn_blocking(ask).await {
         Ok(Ok(Some(Reply::Done))) => Ok(()),

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 
 use super::director::{Timing, actions_of};
-use super::{Action, Cluster, NodeEvent, PlaceError, Seen, probe};
+use super::{Action, Cluster, NodeEvent, PlaceError, Seen, comparison, probe};
 use crate::experiment::{Experiment, Measures, Role};
 use crate::native::shell::Clock;
 use crate::node::{Address, Instant};
@@ -73,7 +73,6 @@ pub struct Foreign {
     suffix: String,
     hooks: Hooks,
     addresses: BTreeMap<i32, Address>,
-    not_compared: Vec<String>,
     events: mpsc::UnboundedSender<NodeEvent>,
     runs: Rc<RefCell<Vec<HookRun>>>,
 }
@@ -101,7 +100,7 @@ impl Foreign {
         let addresses: BTreeMap<i32, Address> =
             brokers.into_iter().map(|broker| (broker.node, broker.address)).collect();
         compare_nodes(experiment, &addresses)?;
-        let keys = experiment.cluster.nodes.iter().flat_map(|node| node.config.keys().cloned());
+        comparison::compare_keys(experiment, bootstrap).await?;
         let (events, receiver) = mpsc::unbounded_channel();
         let foreign = Foreign {
             clock,
@@ -109,7 +108,6 @@ impl Foreign {
             suffix: suffix.to_owned(),
             hooks,
             addresses,
-            not_compared: keys.collect::<BTreeSet<String>>().into_iter().collect(),
             events,
             runs: Rc::default(),
         };
@@ -187,9 +185,6 @@ impl Cluster for Foreign {
             })
             .collect();
         remarks.push(format!("topics of this run end in `{}`", self.suffix));
-        if !self.not_compared.is_empty() {
-            remarks.push(format!("not compared with the cluster's: {}", self.not_compared.join(", ")));
-        }
         Ok(remarks)
     }
 }

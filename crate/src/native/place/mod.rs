@@ -5,6 +5,7 @@
 //! (`processes`) or the user's commands (`hooks`). What befalls single frames is done by a `proxy` between them.
 
 mod clients;
+mod comparison;
 mod director;
 mod hooks;
 mod probe;

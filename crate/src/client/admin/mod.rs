@@ -1,31 +1,28 @@
-//! The admin client: creates topics (Kafka's KafkaAdminClient, as far as experiments need it).
+//! The admin client: topics, configurations, and who is in the cluster (Kafka's KafkaAdminClient, as far as experiments
+//! need it).
 //!
-//! In: CreateTopics, Close. Out: CreateTopics requests to whichever node can be reached; brokers pass them on to the
-//! controller.
+//! In: an [`AdminCommand`], Close. Out: its request to whichever node can be reached (brokers pass on what the controller
+//! must decide), or to the broker that it is about; again until there is an answer.
+
+mod requests;
 
 use std::sync::Arc;
 
 use super::config::AdminConfig;
 use super::drive::Driven;
-use super::exceptions;
 use super::metadata::Metadata;
 use super::network::{Completion, Network, Outcome, Request, Sent};
 use super::outbox::Outbox;
-use crate::node::{CallId, Command, EventId, Exception, NewTopic, Reply, Rng};
-use crate::wire;
-use crate::wire::ErrorCode;
-use crate::wire::messages::create_topics::{
-    CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse,
-};
+use crate::node::{AdminCommand, CallId, Command, EventId, Exception, Reply, Rng};
 
 /// KafkaAdminClient lets many calls fly at once; ours are few.
 const MAX_IN_FLIGHT: i32 = 100;
 
-/// A `createTopics()` whose answer is awaited.
+/// A call whose answer is awaited.
 #[derive(Debug, Clone)]
 struct Call {
     call: CallId,
-    topics: Vec<NewTopic>,
+    command: AdminCommand,
     deadline_ms: i64,
     not_before_ms: i64,
     asked: bool,
@@ -61,11 +58,11 @@ impl Driven for Admin {
             _ if self.closed => {
                 outbox.reply(&[], call, refused("Cannot accept new calls when AdminClient is closing."));
             }
-            Command::CreateTopics { topics } => {
+            Command::Admin(command) => {
                 let now_ms = outbox.now_ms();
                 self.calls.push(Call {
                     call,
-                    topics,
+                    command,
                     deadline_ms: now_ms.saturating_add(self.config.default_api_timeout_ms),
                     not_before_ms: now_ms,
                     asked: false,
@@ -108,7 +105,7 @@ impl Admin {
         self.calls.retain(|call| {
             let late = now_ms >= call.deadline_ms;
             if late {
-                let message = "Timed out waiting for a node assignment. Call: createTopics".to_owned();
+                let message = format!("Timed out waiting for a node assignment. Call: {}", call.command.name());
                 let timeout = Exception::new("TimeoutException", message);
                 outbox.reply(&[call.called_by], call.call, Reply::Failed(timeout));
             }
@@ -121,17 +118,24 @@ impl Admin {
                 self.look_ms = self.look_ms.into_iter().chain([call.not_before_ms]).min();
                 continue;
             }
-            let Some(node) = self.network.least_loaded_node(now_ms) else { continue };
+            let node = requests::node_of(&call.command).or_else(|| self.network.least_loaded_node(now_ms));
+            let Some(node) = node else { continue };
             if !self.network.ready(node, outbox) {
                 self.look_ms = self.look_ms.into_iter().chain(self.network.poll_at_ms(node, now_ms)).min();
                 continue;
             }
             let timeout_ms = i32::try_from(call.deadline_ms - now_ms).unwrap_or(i32::MAX);
-            let topics = call.topics.iter().map(creatable).collect();
-            let build = |_| CreateTopicsRequest { topics, timeout_ms, ..Default::default() };
             let earlier = [call.called_by];
             let sent = Sent { earlier: &earlier, ..Sent::to(node) };
-            let is_sent = self.network.send(sent, Request::CreateTopics(call.call), build, outbox).is_ok();
+            let is_sent = requests::send(&mut self.network, sent, call.call, &call.command, timeout_ms, outbox).is_ok();
+            if !is_sent {
+                // No other node of the cluster will know the API either.
+                let message = format!("The node does not support {}", call.command.name());
+                self.calls.remove(at);
+                let failed = Reply::Failed(Exception::new("UnsupportedVersionException", message));
+                outbox.reply(&earlier, call.call, failed);
+                return true;
+            }
             if let Some(call) = self.calls.get_mut(at) {
                 call.asked = is_sent;
                 call.not_before_ms = now_ms.saturating_add(self.config.connection.retry_backoff_ms);
@@ -142,48 +146,21 @@ impl Admin {
     }
 
     fn completed(&mut self, done: Completion, outbox: &mut Outbox<'_>) {
-        let Request::CreateTopics(asked) = done.request else { return };
+        let Request::Admin(asked) = done.request else { return };
         let Some(at) = self.calls.iter().position(|call| call.call == asked) else { return };
-        let response = match &done.outcome {
-            Outcome::Response(frame) => wire::decode_response::<CreateTopicsResponse>(frame, done.version).ok(),
+        let Some(call) = self.calls.get_mut(at) else { return };
+        let reply = match &done.outcome {
+            Outcome::Response(frame) => requests::reply(&call.command, frame, done.version),
             _ => None,
         };
-        let failures: Option<Vec<_>> = response.map(|(_, response)| {
-            let refused = |error: ErrorCode| error.is_error() && error != ErrorCode::TOPIC_ALREADY_EXISTS;
-            response.topics.into_iter().filter(|topic| refused(ErrorCode(topic.error_code))).collect()
-        });
-        let earlier = [self.calls.get(at).map_or(done.sent_by, |call| call.called_by), done.sent_by];
-        let reply = match failures.as_deref() {
-            Some([]) => Reply::Done,
-            Some([first, ..]) if !ErrorCode(first.error_code).is_retriable() => {
-                let error = ErrorCode(first.error_code);
-                Reply::Failed(exceptions::exception_with(error, first.error_message.as_deref()))
-            }
+        let earlier = [call.called_by, done.sent_by];
+        let Some(reply) = reply else {
             // Nobody has answered, or not for good: once more.
-            _ => {
-                if let Some(call) = self.calls.get_mut(at) {
-                    call.asked = false;
-                    call.not_before_ms = outbox.now_ms().saturating_add(self.config.connection.retry_backoff_ms);
-                }
-                return;
-            }
+            call.asked = false;
+            call.not_before_ms = outbox.now_ms().saturating_add(self.config.connection.retry_backoff_ms);
+            return;
         };
         self.calls.remove(at);
         outbox.reply(&earlier, asked, reply);
-    }
-}
-
-fn creatable(topic: &NewTopic) -> CreatableTopic {
-    let config = |(name, value): &(String, String)| CreatableTopicConfig {
-        name: name.clone(),
-        value: Some(value.clone()),
-        ..Default::default()
-    };
-    CreatableTopic {
-        name: topic.name.clone(),
-        num_partitions: topic.partitions,
-        replication_factor: topic.replication_factor,
-        configs: topic.configs.iter().map(config).collect(),
-        ..Default::default()
     }
 }
