@@ -121,6 +121,10 @@ fn an_admin_client_changes_topics_and_configurations() {
         Reply::Failed(exception) => exception.to_string(),
         other => panic!("{other:?}"),
     };
+    let Reply::Cluster(nodes) = ask(AdminCommand::DescribeCluster) else { panic!("no cluster") };
+    let nodes: Vec<(i32, String)> =
+        nodes.iter().map(|node| (node.id, format!("{}:{}", node.address.host, node.address.port))).collect();
+    assert_eq!(nodes, [(1, broker.address.clone())]);
     let name = "orders".to_owned();
     let topic = NewTopic { name: name.clone(), partitions: 1, replication_factor: 1, configs: Vec::new() };
     assert_eq!(ask(AdminCommand::CreateTopics { topics: vec![topic] }), Reply::Done);
