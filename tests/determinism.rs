@@ -1,11 +1,12 @@
 //! The book's experiments, run in the simulator: one seed, one trace, however they are run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use steplog::experiment::{Experiment, Lab};
 use steplog::native::experiment;
-use steplog::node::Duration;
-use steplog::sim::{Event, NoTrace, Store, Timeline, Trace, TraceHash};
+use steplog::node::{Duration, Input};
+use steplog::sim::{Event, NoTrace, Store, Timeline, Trace, TraceHash, What};
 
 fn all() -> impl Iterator<Item = Arc<Experiment>> {
     experiment::all().unwrap_or_else(|error| panic!("{error}")).into_iter().map(Arc::new)
@@ -18,20 +19,28 @@ fn run(experiment: &Arc<Experiment>, seed: u64, trace: &mut dyn Trace) -> TraceH
     lab.world().trace_hash()
 }
 
+fn is_arrival(event: &Event) -> bool {
+    matches!(event.what, What::Handled { input: Input::Bytes { .. }, .. })
+}
+
 #[test]
 fn one_seed_gives_one_trace_whether_it_is_kept_or_not_and_another_seed_another() {
     for experiment in all() {
         let name = experiment.name.clone();
+        let mut speaks = false;
         let hashes = [1, 2, 3].map(|seed| {
             let mut events: Vec<Event> = Vec::new();
             let kept = run(&experiment, seed, &mut events);
             assert_eq!(run(&experiment, seed, &mut NoTrace), kept, "{name}, seed {seed}");
+            speaks |= events.iter().any(is_arrival);
             let mut again = TraceHash::default();
             events.iter().for_each(|event| again.event(event));
             assert_eq!(again, kept, "{name}, seed {seed}: hashed from its events");
             kept
         });
-        assert!(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != hashes[2], "{name}: {hashes:?}");
+        let different = BTreeSet::from(hashes).len();
+        // Chance is in the links and in what clients draw before they speak: without a frame one seed is like the other.
+        assert_eq!(different, if speaks { 3 } else { 1 }, "{name}: {hashes:?}");
     }
 }
 

@@ -44,7 +44,15 @@ async function recordExperiment(name, port) {
   }
   const { nodes, topics, faults } = experiment;
   const clients = experiment.clients.map(({ name, config, lines }) => ({ name, config, lines }));
-  const file = { experiment: name, kafka: "4.3.0", ran: { nodes, topics, clients, faults }, observed };
+  // What the chapter says is no recording: it is kept.
+  const { book } = existsSync(path(name)) ? read(name) : {};
+  const file = {
+    experiment: name,
+    kafka: "4.3.0",
+    ...(book && { book }),
+    ran: { nodes, topics, clients, faults },
+    observed,
+  };
   writeFileSync(path(name), `${inLines(file)}\n`);
 }
 

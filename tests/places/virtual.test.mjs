@@ -6,6 +6,9 @@ import { broken, experiments, run, runInWasm, SEEDS } from "../experiments.mjs";
 
 test("there are experiments", () => assert.ok(experiments.includes("acks-0")));
 
+// Chance is in the links and in what clients draw before they speak: without a frame one seed is like the other.
+const silent = new Set(["config-errors"]);
+
 for (const name of experiments) {
   for (const seed of SEEDS) {
     test(`${name}, seed ${seed}: the facts hold, and debug, release and wasm give one trace`, async () => {
@@ -26,8 +29,8 @@ for (const name of experiments) {
       );
     });
   }
-  test(`${name}: another seed gives another trace`, async () => {
+  test(`${name}: another seed gives another trace, if a client says anything at all`, async () => {
     const runs = await Promise.all(SEEDS.map((seed) => run("release", name, "--seed", seed)));
-    assert.equal(new Set(runs.map(({ report }) => report.trace_hash)).size, SEEDS.length);
+    assert.equal(new Set(runs.map(({ report }) => report.trace_hash)).size, silent.has(name) ? 1 : SEEDS.length);
   });
 }

@@ -9,10 +9,12 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.*;
+import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.*;
+import org.apache.kafka.common.utils.Utils;
 
 /**
  * Runs an experiment's producer programs with Kafka's own client, as the step list of `steplog list --json` says.
@@ -51,6 +53,8 @@ public class Experiment {
     }
 
     public static void main(String[] args) throws Exception {
+        // Kafka looks for the interceptors' classes there.
+        Thread.currentThread().setContextClassLoader(Experiment.class.getClassLoader());
         String bootstrap = args[0];
         JsonNode experiment = new ObjectMapper().readTree(new File(args[1]));
         createTopics(bootstrap, experiment.get("topics"));
@@ -96,6 +100,116 @@ public class Experiment {
         return settings;
     }
 
+    /** A program's partitioner: the rule that fits first counts. */
+    public static final class Rules implements Partitioner {
+        static final String SETTING = "experiment.partitioner";
+        JsonNode rules;
+
+        @Override
+        public void configure(Map<String, ?> settings) {
+            rules = (JsonNode) settings.get(SETTING);
+        }
+
+        @Override
+        public int partition(String topic, Object key, byte[] keyBytes, Object value, byte[] valueBytes, Cluster cluster) {
+            for (JsonNode rule : rules) {
+                JsonNode of = rule.get(0), to = rule.get(1);
+                boolean fits = of.isTextual() ? of.asText().equals(key == null ? "Null" : "Any") || of.asText().equals("Any")
+                    : key != null && (of.has("Is") ? of.get("Is").asText().equals(key) : ((String) key).startsWith(of.get("BeginsWith").asText()));
+                if (!fits) continue;
+                if (to.has("Partition")) return to.get("Partition").asInt();
+                JsonNode over = to.get("Hash");
+                return over.get(Utils.toPositive(Utils.murmur2(keyBytes == null ? new byte[0] : keyBytes)) % over.size()).asInt();
+            }
+            return 0;
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    /** One of a program's interceptors. Kafka makes it from its class's name, so each is a class of its own. */
+    public abstract static class Hooks implements ProducerInterceptor<String, String> {
+        static final String SETTING = "experiment.interceptors";
+        final int index;
+        JsonNode hooks;
+        int sends, acks, errors;
+
+        Hooks(int index) {
+            this.index = index;
+        }
+
+        /** Prints, up to a throw. */
+        void run(String when, Map<String, String> words) {
+            for (JsonNode hook : hooks) {
+                if (!hook.get("when").asText().equals(when)) continue;
+                JsonNode does = hook.get("does");
+                if (does.has("Print")) print(Program.fill(does.get("Print").asText(), 0, words));
+                if (does.has("Throw")) throw new RuntimeException(does.get("Throw").asText());
+            }
+        }
+
+        Map<String, String> calls() {
+            return Map.of("sends", "" + sends, "acks", "" + acks, "errors", "" + errors);
+        }
+
+        @Override
+        public void configure(Map<String, ?> settings) {
+            hooks = ((JsonNode) settings.get(SETTING)).get(index).get("hooks");
+            run("Configure", calls());
+        }
+
+        @Override
+        public ProducerRecord<String, String> onSend(ProducerRecord<String, String> record) {
+            sends++;
+            for (JsonNode hook : hooks) {
+                if (!hook.get("when").asText().equals("Send")) continue;
+                JsonNode does = hook.get("does");
+                var words = Map.of("key", "" + record.key(), "value", "" + record.value(), "topic", record.topic());
+                if (does.has("Print")) print(Program.fill(does.get("Print").asText(), 0, words));
+                if (does.has("Throw")) throw new RuntimeException(does.get("Throw").asText());
+                if (does.has("Header")) record.headers().add(does.get("Header").get(0).asText(), does.get("Header").get(1).asText().getBytes());
+                if (does.has("Prefix")) record = new ProducerRecord<>(
+                    record.topic(), record.partition(), record.timestamp(), record.key(),
+                    does.get("Prefix").asText() + record.value(), record.headers());
+            }
+            return record;
+        }
+
+        @Override
+        public void onAcknowledgement(RecordMetadata metadata, Exception error) {
+            Map<String, String> words = new HashMap<>(error == null ? Map.of() : Program.words(error));
+            words.putAll(Map.of("metadata", "" + metadata, "topic", metadata.topic(),
+                "partition", "" + metadata.partition(), "offset", "" + metadata.offset()));
+            if (error == null) acks++;
+            else errors++;
+            run(error == null ? "Ack" : "Error", words);
+        }
+
+        @Override
+        public void close() {
+            run("Close", calls());
+        }
+    }
+
+    public static final class First extends Hooks {
+        public First() {
+            super(0);
+        }
+    }
+
+    public static final class Second extends Hooks {
+        public Second() {
+            super(1);
+        }
+    }
+
+    public static final class Third extends Hooks {
+        public Third() {
+            super(2);
+        }
+    }
+
     /** One client's program: its steps, and where it is in them. */
     static final class Program implements Runnable {
         final String name, bootstrap;
@@ -118,7 +232,23 @@ public class Experiment {
             config.putIfAbsent("client.id", name);
             config.put("bootstrap.servers", bootstrap);
             boolean produces = client.get("kind").asText().equals("Producer");
-            producer = produces ? new KafkaProducer<>(new HashMap<>(config), new StringSerializer(), new StringSerializer()) : null;
+            producer = produces ? new KafkaProducer<>(withPlugins(client), new StringSerializer(), new StringSerializer()) : null;
+        }
+
+        /** The program's partitioner and interceptors, which find their rules among the settings. */
+        Map<String, Object> withPlugins(JsonNode client) {
+            Map<String, Object> settings = new HashMap<>(config);
+            JsonNode partitioner = client.path("partitioner"), interceptors = client.path("interceptors");
+            if (partitioner.has("rules")) {
+                settings.put("partitioner.class", Rules.class);
+                settings.put(Rules.SETTING, partitioner.get("rules"));
+            }
+            if (!interceptors.isEmpty()) {
+                var classes = List.of(First.class.getName(), Second.class.getName(), Third.class.getName());
+                settings.put("interceptor.classes", classes.subList(0, interceptors.size()));
+                settings.put(Hooks.SETTING, interceptors);
+            }
+            return settings;
         }
 
         void learnTopics() {
@@ -236,7 +366,8 @@ public class Experiment {
                 var record = new ProducerRecord<>(
                     sent.topic,
                     partition == null || partition.isNull() ? null : (Integer) partition.asInt(),
-                    timestamp == null || timestamp.isNull() ? null : (Long) timestamp.asLong(),
+                    timestamp == null || timestamp.isNull() ? null
+                        : (Long) (timestamp.asLong() + (of.path("timestamp_counts").asBoolean() ? turn : 0)),
                     sent.key, sent.value, headers);
                 producer.send(record, (metadata, error) -> {
                     sent.told_ms = now();
@@ -301,7 +432,8 @@ public class Experiment {
             int at = 0;
             for (int open; (open = text.indexOf('{', at)) >= 0; at = text.indexOf('}', open) + 1) {
                 String word = text.substring(open + 1, text.indexOf('}', open));
-                filled.append(text, at, open).append(words.getOrDefault(word, "" + turn));
+                long number = word.startsWith("i % ") ? turn % Long.parseLong(word.substring(4)) : turn;
+                filled.append(text, at, open).append(words.getOrDefault(word, "" + number));
             }
             return filled.append(text.substring(at)).toString();
         }

@@ -70,6 +70,8 @@ fn client(experiment: &Experiment, client: &Client) -> Json {
         "steps": program.map(|program| &program.steps),
         "counters": program.map(|program| &program.counters),
         "tables": program.map(|program| &program.tables),
+        "partitioner": program.map(|program| &program.partitioner),
+        "interceptors": program.map(|program| &program.interceptors),
     })
 }
 

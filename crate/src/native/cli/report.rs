@@ -6,6 +6,9 @@ use crate::experiment::expression::{Expr, Value};
 use crate::experiment::{Expected, Experiment, FactKind, Measures, Report};
 use crate::view::file_text;
 
+/// A longer value, say all that a program printed, goes on in the next line of its cell.
+const LINE: u16 = 48;
+
 /// The contract of `run --json`. A list is an array, an open range has one of `min` and `max`.
 pub(super) fn json(report: &Report) -> Json {
     let facts = report.facts.iter().map(|fact| {
@@ -60,6 +63,7 @@ pub(super) fn text(experiment: &Experiment, report: &Report, measures: &Measures
     let mut text = format!("{}: {}\n", report.experiment, experiment.title.en);
     text += &format!("place {place}, seed {}, {} of cluster time\n\n", report.seed, seconds(report.elapsed.as_ms()));
     let mut table = super::table::new(&["fact", "kind", "value", "expected", "holds", "book"]);
+    super::table::wrap(&mut table, 2..=5, LINE);
     for fact in &report.facts {
         let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "–".to_string(), Value::to_string);
         let holds = match fact.holds {
