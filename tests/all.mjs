@@ -38,7 +38,7 @@ const parts = {
     {
       name: "clippy for the page",
       command:
-        "cargo clippy -p steplog -p steplog-codecs -F steplog-codecs/web --lib --target wasm32-unknown-unknown -- -D warnings".split(
+        "cargo clippy -p steplog -p steplog-codecs --no-default-features -F steplog-codecs/web --lib --target wasm32-unknown-unknown -- -D warnings".split(
           " ",
         ),
     },

@@ -11,6 +11,7 @@ use crate::wire::messages::broker_lifecycle::{
 use crate::wire::{ErrorCode, Uuid};
 
 use super::Broker;
+#[cfg(feature = "administration")]
 use super::alter_configs::AlterConfigsCall;
 use super::connections::RequestId;
 use super::context::Context;
@@ -23,6 +24,7 @@ pub(super) enum ControllerCall {
     /// For a client, as it came.
     Forwarded(RequestId),
     /// For a client; the broker's part of the answer waits here.
+    #[cfg(feature = "administration")]
     AlterConfigs(AlterConfigsCall),
     AutoCreate {
         topic: String,
@@ -152,6 +154,7 @@ impl Broker {
                 self.heartbeat_answered(&mut cx, body);
             }
             (ControllerCall::Forwarded(request), response) => self.forwarded(&mut cx, request, response),
+            #[cfg(feature = "administration")]
             (ControllerCall::AlterConfigs(call), ControllerResponse::AlterConfigs(responses)) => {
                 self.configs_altered(&mut cx, call, responses);
             }

@@ -8,14 +8,16 @@
 //! `tests/fixtures/broker/differences.json`; the tests fail on a difference that is not listed and on a listed one that
 //! is none.
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 mod administration;
+#[cfg(feature = "administration")]
 mod alter_configs;
 mod api_versions;
 pub mod config;
 mod connections;
 mod context;
 mod deletion;
+#[cfg(feature = "administration")]
 mod describe_configs;
 mod fetch;
 mod fetch_sessions;

@@ -18,7 +18,6 @@ use crate::wire::api::ListenerKind;
 use crate::wire::schema::Message;
 use crate::wire::{ApiKey, Uuid, decode};
 
-use super::alter_configs::DEFAULT_LOG_LEVEL;
 use super::connections::{Connections, NEXT_TURN, RequestId};
 use super::context::Context;
 use super::deletion::Deletions;
@@ -54,6 +53,7 @@ pub(super) struct Broker {
     pub fetch_sessions: FetchSessions,
     pub producer_ids: ProducerIds,
     /// Of the one logger; what is set while the broker runs ends with it.
+    #[cfg(feature = "administration")]
     pub log_level: String,
     /// Topics that are being created because somebody asked for them.
     pub auto_creating: BTreeSet<String>,
@@ -169,7 +169,8 @@ impl<D: Disk> Server<D> {
             connections,
             fetch_sessions,
             producer_ids: ProducerIds::default(),
-            log_level: DEFAULT_LOG_LEVEL.to_string(),
+            #[cfg(feature = "administration")]
+            log_level: super::alter_configs::DEFAULT_LOG_LEVEL.to_string(),
             auto_creating: BTreeSet::new(),
             bound: BTreeMap::new(),
             flushes: BTreeMap::new(),
@@ -393,21 +394,13 @@ impl Broker {
             ApiKey::CREATE_PARTITIONS => {
                 body.read().map(|body| self.forward(request, ControllerRequest::CreatePartitions(body)))
             }
-            ApiKey::DESCRIBE_CONFIGS => body.read().map(|body| self.handle_describe_configs(cx, request, &body)),
-            ApiKey::ALTER_CONFIGS => body.read().map(|body| self.handle_alter_configs(cx, request, body)),
-            ApiKey::INCREMENTAL_ALTER_CONFIGS => {
-                body.read().map(|body| self.handle_incremental_alter_configs(cx, request, body))
-            }
-            ApiKey::LIST_CONFIG_RESOURCES => {
-                body.read().map(|body| self.handle_list_config_resources(cx, request, &body))
-            }
             ApiKey::FIND_COORDINATOR => body.read().map(|body| self.handle_find_coordinator(cx, request, &body)),
             ApiKey::OFFSET_FOR_LEADER_EPOCH => {
                 body.read().map(|body| self.handle_offset_for_leader_epoch(cx, request, &body))
             }
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(feature = "administration")]
             _ => self.dispatch_administration(cx, request, key, &body),
-            #[cfg(target_arch = "wasm32")]
+            #[cfg(not(feature = "administration"))]
             _ => None,
         };
         served.is_some()

@@ -17,7 +17,7 @@ impl Broker {
             ControllerResponse::CreateTopics(response) => self.respond(cx, request, response),
             ControllerResponse::DeleteTopics(response) => self.respond(cx, request, response),
             ControllerResponse::CreatePartitions(response) => self.respond(cx, request, response),
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(feature = "administration")]
             ControllerResponse::Administration(response) => self.administered(cx, request, response),
             // Nothing else is forwarded as it came.
             _ => {}

@@ -22,6 +22,7 @@ use crate::wire::{ErrorCode, Uuid};
 
 use super::brokers::{self, BrokerControlState, BrokerSessions};
 use super::channel::{ControllerRequest, ControllerResponse, InFlight};
+#[cfg(feature = "administration")]
 use super::configs::ConfigControl;
 use super::elections::PartitionChange;
 use super::features::FINALIZED_AT_FORMAT;
@@ -136,17 +137,19 @@ impl Controller {
                 let (response, records) = self.topics().create_partitions(request);
                 Decision { response: ControllerResponse::CreatePartitions(response), records }
             }
+            #[cfg(feature = "administration")]
             ControllerRequest::AlterConfigs(request) => {
                 let (responses, records) = self.configs().replace(request);
                 Decision { response: ControllerResponse::AlterConfigs(responses), records }
             }
+            #[cfg(feature = "administration")]
             ControllerRequest::IncrementalAlterConfigs(request) => {
                 let (responses, records) = self.configs().alter(request);
                 Decision { response: ControllerResponse::AlterConfigs(responses), records }
             }
             ControllerRequest::AllocateProducerIds(request) => self.allocate_producer_ids(request),
             ControllerRequest::AlterPartition(request) => self.alter_partition(request),
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(feature = "administration")]
             ControllerRequest::Administration(request) => {
                 let (response, records) = self.administer(request, now.wall_ms);
                 Decision { response: ControllerResponse::Administration(response), records }
@@ -163,6 +166,7 @@ impl Controller {
         TopicControl { image: &self.image, config: &self.config, rng: &mut self.rng }
     }
 
+    #[cfg(feature = "administration")]
     fn configs(&self) -> ConfigControl<'_> {
         ConfigControl { image: &self.image, server: &self.config }
     }

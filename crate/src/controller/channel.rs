@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 use super::administration::{AdministrationRequest, AdministrationResponse};
 use crate::node::EventId;
 use crate::wire::messages::alter_partition::{AlterPartitionRequest, AlterPartitionResponse};
@@ -14,6 +14,7 @@ use crate::wire::messages::broker_lifecycle::{
     AllocateProducerIdsRequest, AllocateProducerIdsResponse, BrokerHeartbeatRequest, BrokerHeartbeatResponse,
     BrokerRegistrationRequest, BrokerRegistrationResponse,
 };
+#[cfg(feature = "administration")]
 use crate::wire::messages::configs::{
     AlterConfigsRequest, AlterConfigsResourceResponse, IncrementalAlterConfigsRequest,
 };
@@ -35,11 +36,13 @@ pub enum ControllerRequest {
     /// Forwarded for a client.
     CreatePartitions(CreatePartitionsRequest),
     /// Forwarded for a client, without the resources that the broker has answered itself.
+    #[cfg(feature = "administration")]
     AlterConfigs(AlterConfigsRequest),
+    #[cfg(feature = "administration")]
     IncrementalAlterConfigs(IncrementalAlterConfigsRequest),
     AllocateProducerIds(AllocateProducerIdsRequest),
     AlterPartition(AlterPartitionRequest),
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "administration")]
     Administration(AdministrationRequest),
 }
 
@@ -51,10 +54,11 @@ pub enum ControllerResponse {
     DeleteTopics(DeleteTopicsResponse),
     CreatePartitions(CreatePartitionsResponse),
     /// To either of the two requests, in the order of its resources.
+    #[cfg(feature = "administration")]
     AlterConfigs(Vec<AlterConfigsResourceResponse>),
     AllocateProducerIds(AllocateProducerIdsResponse),
     AlterPartition(AlterPartitionResponse),
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "administration")]
     Administration(AdministrationResponse),
 }
 

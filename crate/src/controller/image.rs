@@ -7,7 +7,7 @@ use crate::broker::config::{BrokerConfigs, ServerConfig, TopicConfigs};
 use crate::node::Address;
 use crate::ordered::{BTreeMap, BTreeSet};
 use crate::wire::Uuid;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 use crate::wire::messages::administration::metadata_records::ClientQuotaRecord;
 use crate::wire::messages::metadata_records::{
     BrokerRegistrationChangeRecord, ConfigRecord, PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord,
@@ -145,7 +145,7 @@ pub enum Change {
 }
 
 /// Who a quota is for: type and name, no name for the default.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 pub type QuotaEntityKey = BTreeMap<String, Option<String>>;
 
 #[derive(Debug, Clone, Default)]
@@ -160,10 +160,10 @@ pub struct MetadataImage {
     /// By resource type and name; the empty broker name is the cluster-wide default.
     pub configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
     /// By entity and key, the number's bits.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "administration")]
     pub client_quotas: BTreeMap<QuotaEntityKey, BTreeMap<String, u64>>,
     /// By user and mechanism, the iterations: all that anybody may know.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "administration")]
     pub scram: BTreeMap<(String, i8), i32>,
     pub next_producer_id: i64,
     /// One past the offset of the last replayed record.
@@ -266,14 +266,14 @@ impl MetadataImage {
                 self.next_producer_id = record.next_producer_id;
                 Change::Nothing
             }
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(feature = "administration")]
             MetadataRecord::ClientQuota(record) => self.set_quota(record),
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(feature = "administration")]
             MetadataRecord::UserScramCredential(record) => {
                 self.scram.insert((record.name.clone(), record.mechanism), record.iterations);
                 Change::Nothing
             }
-            #[cfg(not(target_arch = "wasm32"))]
+            #[cfg(feature = "administration")]
             MetadataRecord::RemoveUserScramCredential(record) => {
                 self.scram.remove(&(record.name.clone(), record.mechanism));
                 Change::Nothing
@@ -350,7 +350,7 @@ impl MetadataImage {
         Change::Config(resource.0, resource.1)
     }
 
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "administration")]
     fn set_quota(&mut self, record: &ClientQuotaRecord) -> Change {
         let parts = record.entity.iter().map(|part| (part.entity_type.clone(), part.entity_name.clone()));
         let entity: QuotaEntityKey = parts.collect();

@@ -6,8 +6,10 @@
 //! records, which a broker replays into an image of its own.
 
 mod active;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 pub mod administration;
+#[cfg(feature = "administration")]
+mod alter_configs;
 mod brokers;
 mod channel;
 mod configs;
@@ -21,10 +23,11 @@ mod topic_changes;
 mod topics;
 
 pub use active::{Committed, Controller};
+#[cfg(feature = "administration")]
+pub use alter_configs::{APPEND, DELETE, SET, SUBTRACT, changed_list};
 pub use channel::{ControllerChannel, ControllerRequest, ControllerResponse, InFlight};
-pub use configs::{APPEND, DELETE, SET, SUBTRACT, changed_list};
 pub use features::{FINALIZED_AT_FORMAT, SUPPORTED_FEATURES};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 pub use image::QuotaEntityKey;
 pub use image::{
     BROKER_LOGGER_RESOURCE, BROKER_RESOURCE, BrokerRegistration, CLIENT_METRICS_RESOURCE, Change, GROUP_RESOURCE,

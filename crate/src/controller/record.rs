@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 use crate::wire::messages::administration::metadata_records::*;
 use crate::wire::messages::metadata_records::*;
 use crate::wire::{WireError, WireErrorKind, decode_record, encode_record, record_type};
@@ -52,15 +52,15 @@ metadata_records! {
     FenceBroker(FenceBrokerRecord) = 7, version 0;
     UnfenceBroker(UnfenceBrokerRecord) = 8, version 0;
     RemoveTopic(RemoveTopicRecord) = 9, version 0;
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "administration")]
     UserScramCredential(UserScramCredentialRecord) = 11, version 0;
     FeatureLevel(FeatureLevelRecord) = 12, version 0;
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "administration")]
     ClientQuota(ClientQuotaRecord) = 14, version 0;
     ProducerIds(ProducerIdsRecord) = 15, version 0;
     BrokerRegistrationChange(BrokerRegistrationChangeRecord) = 17, version 1;
     NoOp(NoOpRecord) = 20, version 0;
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "administration")]
     RemoveUserScramCredential(RemoveUserScramCredentialRecord) = 22, version 0;
     BeginTransaction(BeginTransactionRecord) = 23, version 0;
     EndTransaction(EndTransactionRecord) = 24, version 0;

@@ -49,7 +49,7 @@ impl Page {
         run(Command::new(cargo)
             .current_dir(root)
             .args(["rustc", "--package", self.package, "--features", self.features, "--lib", "--crate-type=cdylib"])
-            .args(["--profile=web", "--target=wasm32-unknown-unknown"])
+            .args(["--no-default-features", "--profile=web", "--target=wasm32-unknown-unknown"])
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", without_machine_paths(root)))?;
         let target = std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root.join("target"), Into::into);
         let built = target.join("wasm32-unknown-unknown/web").join(self.built);
@@ -72,6 +72,8 @@ impl Page {
             // Like stands beside like by name, which compresses better; the names themselves go. Zeros compress better
             // than the ends of a thousand segments between which they were left out.
             .args(["-Oz", "--converge", "--skip-pass=memory-packing", "--reorder-functions-by-name"])
+            // The first kilobyte is the stack's far end, and no pointer leads there.
+            .arg("--low-memory-unused")
             // What rustc's default target uses, and every browser since 2022 has.
             .args(["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext"])
             .args(["--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue"])

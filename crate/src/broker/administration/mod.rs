@@ -1,7 +1,7 @@
-//! What only people's tools ask a broker: topics page by page, producers, sizes of logs, leader elections, features,
-//! the quorum, quotas, and what Kafka says where no security is configured.
+//! What only people's tools ask a broker: configurations, topics page by page, producers, sizes of logs, leader
+//! elections, features, the quorum, quotas, and what Kafka says where no security is configured.
 //!
-//! In: requests of APIs that no client in a page sends; the page's wasm goes without all of this. Out: answers. What
+//! In: requests of APIs that no client in a page sends; the page is built without the feature `administration`. Out: answers. What
 //! changes the metadata goes to the controller ([`crate::controller::administration`]).
 
 mod client_quotas;
@@ -30,6 +30,14 @@ impl Broker {
         body: &Body<'_>,
     ) -> Option<()> {
         match key {
+            ApiKey::DESCRIBE_CONFIGS => body.read().map(|body| self.handle_describe_configs(cx, request, &body)),
+            ApiKey::ALTER_CONFIGS => body.read().map(|body| self.handle_alter_configs(cx, request, body)),
+            ApiKey::INCREMENTAL_ALTER_CONFIGS => {
+                body.read().map(|body| self.handle_incremental_alter_configs(cx, request, body))
+            }
+            ApiKey::LIST_CONFIG_RESOURCES => {
+                body.read().map(|body| self.handle_list_config_resources(cx, request, &body))
+            }
             ApiKey::DELETE_RECORDS => body.read().map(|body| self.handle_delete_records(cx, request, &body)),
             ApiKey::DESCRIBE_CLUSTER => body.read().map(|body| self.handle_describe_cluster(cx, request, &body)),
             ApiKey::DESCRIBE_TOPIC_PARTITIONS => {

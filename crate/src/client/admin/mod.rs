@@ -4,6 +4,8 @@
 //! In: an [`AdminCommand`], Close. Out: its request to whichever node can be reached (brokers pass on what the controller
 //! must decide), or to the broker that it is about; again until there is an answer.
 
+#[cfg(feature = "administration")]
+mod configs;
 mod requests;
 
 use std::sync::Arc;

@@ -2,15 +2,12 @@
 
 use bytes::Bytes;
 
+#[cfg(feature = "administration")]
+use super::configs;
 use crate::client::exceptions;
 use crate::client::network::{Network, Request, Sent, UnsupportedVersion};
 use crate::client::outbox::Outbox;
-use crate::node::{Address, AdminCommand, CallId, ClusterNode, ConfigEntry, ConfigResource, NewTopic, Reply};
-use crate::wire::messages::administration::describe_cluster::{DescribeClusterRequest, DescribeClusterResponse};
-use crate::wire::messages::configs::{
-    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse, IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResource, IncrementalAlterConfigsResponse, IncrementalAlterableConfig,
-};
+use crate::node::{AdminCommand, CallId, ConfigResource, NewTopic, Reply};
 use crate::wire::messages::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic,
 };
@@ -22,9 +19,6 @@ use crate::wire::{ErrorCode, Message, decode_response};
 
 /// The first version of DeleteTopics that tells names and ids apart.
 const FIRST_DELETION_BY_ID: i16 = 6;
-/// `AlterConfigOp.OpType`.
-const SET: i8 = 0;
-const DELETE: i8 = 1;
 
 /// The node that must be asked; any other knows nothing of a broker's configuration.
 pub(super) fn node_of(command: &AdminCommand) -> Option<i32> {
@@ -68,27 +62,10 @@ pub(super) fn send(
             let build = |_| CreatePartitionsRequest { topics: vec![topic], timeout_ms, ..Default::default() };
             network.send(sent, request, build, outbox)
         }
-        AdminCommand::DescribeCluster => network.send(sent, request, |_| DescribeClusterRequest::default(), outbox),
-        AdminCommand::DescribeConfigs { resource } => {
-            let (resource_type, resource_name) = on_the_wire(resource);
-            let resource = DescribeConfigsResource { resource_type, resource_name, ..Default::default() };
-            let build = |_| DescribeConfigsRequest { resources: vec![resource], ..Default::default() };
-            network.send(sent, request, build, outbox)
-        }
-        AdminCommand::AlterConfigs { resource, changes } => {
-            let (resource_type, resource_name) = on_the_wire(resource);
-            let change = |(name, value): &(String, Option<String>)| IncrementalAlterableConfig {
-                name: name.clone(),
-                config_operation: if value.is_some() { SET } else { DELETE },
-                value: value.clone(),
-                ..Default::default()
-            };
-            let configs = changes.iter().map(change).collect();
-            let resource =
-                IncrementalAlterConfigsResource { resource_type, resource_name, configs, ..Default::default() };
-            let build = |_| IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
-            network.send(sent, request, build, outbox)
-        }
+        #[cfg(feature = "administration")]
+        command => configs::send(network, sent, request, command, outbox),
+        #[cfg(not(feature = "administration"))]
+        _ => Err(UnsupportedVersion),
     }
 }
 
@@ -108,58 +85,30 @@ pub(super) fn reply(command: &AdminCommand, frame: &Bytes, version: i16) -> Opti
             let body: CreatePartitionsResponse = read(frame, version)?;
             done(body.results.iter().map(|topic| (topic.error_code, topic.error_message.as_deref())))
         }
-        AdminCommand::DescribeCluster => {
-            let body: DescribeClusterResponse = read(frame, version)?;
-            let nodes = body.brokers.into_iter().map(|broker| ClusterNode {
-                id: broker.broker_id,
-                address: Address { host: broker.host, port: u16::try_from(broker.port).unwrap_or(0) },
-            });
-            let nodes = nodes.collect();
-            or_failed((body.error_code, body.error_message.as_deref()), Reply::Cluster(nodes))
-        }
-        AdminCommand::DescribeConfigs { .. } => {
-            let body: DescribeConfigsResponse = read(frame, version)?;
-            let result = body.results.into_iter().next()?;
-            let entries = result.configs.into_iter().map(|config| ConfigEntry {
-                name: config.name,
-                value: config.value,
-                is_sensitive: config.is_sensitive,
-            });
-            let message = result.error_message.filter(|message| !message.is_empty());
-            or_failed((result.error_code, message.as_deref()), Reply::Configs(entries.collect()))
-        }
-        AdminCommand::AlterConfigs { .. } => {
-            let body: IncrementalAlterConfigsResponse = read(frame, version)?;
-            done(body.responses.iter().map(|resource| (resource.error_code, resource.error_message.as_deref())))
-        }
+        #[cfg(feature = "administration")]
+        command => configs::reply(command, frame, version),
+        #[cfg(not(feature = "administration"))]
+        _ => None,
     }
 }
 
-fn read<M: Message>(frame: &Bytes, version: i16) -> Option<M> {
+pub(super) fn read<M: Message>(frame: &Bytes, version: i16) -> Option<M> {
     decode_response::<M>(frame, version).ok().map(|(_, body)| body)
 }
 
 /// Done, or the first failure.
-fn done<'a>(mut results: impl Iterator<Item = (i16, Option<&'a str>)>) -> Option<Reply> {
+pub(super) fn done<'a>(mut results: impl Iterator<Item = (i16, Option<&'a str>)>) -> Option<Reply> {
     let failed = results.find(|(error, _)| ErrorCode(*error).is_error());
     or_failed(failed.unwrap_or_default(), Reply::Done)
 }
 
-fn or_failed((error, message): (i16, Option<&str>), reply: Reply) -> Option<Reply> {
+pub(super) fn or_failed((error, message): (i16, Option<&str>), reply: Reply) -> Option<Reply> {
     let error = ErrorCode(error);
     match error.is_error() {
         false => Some(reply),
         // Not for good: once more.
         true if error.is_retriable() && error != ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => None,
         true => Some(Reply::Failed(exceptions::exception_with(error, message))),
-    }
-}
-
-fn on_the_wire(resource: &ConfigResource) -> (i8, String) {
-    match resource {
-        ConfigResource::Topic(name) => (2, name.clone()),
-        ConfigResource::Broker(node) => (4, node.to_string()),
-        ConfigResource::ClusterDefault => (4, String::new()),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Every message that this code speaks, one file per API family. Names are Kafka's; fields are its names in snake
 //! case. A struct's `Default` has Kafka's defaults, so write `..Default::default()` for what does not matter.
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 pub mod administration;
 pub mod alter_partition;
 pub mod api_versions;
 pub mod broker_lifecycle;
+#[cfg(feature = "administration")]
 pub mod configs;
 pub mod control_records;
 pub mod create_partitions;
@@ -40,13 +41,21 @@ static SCHEMAS: &[&Schema] = &[
     delete_topics::DeleteTopicsResponse::SCHEMA,
     create_partitions::CreatePartitionsRequest::SCHEMA,
     create_partitions::CreatePartitionsResponse::SCHEMA,
+    #[cfg(feature = "administration")]
     configs::DescribeConfigsRequest::SCHEMA,
+    #[cfg(feature = "administration")]
     configs::DescribeConfigsResponse::SCHEMA,
+    #[cfg(feature = "administration")]
     configs::AlterConfigsRequest::SCHEMA,
+    #[cfg(feature = "administration")]
     configs::AlterConfigsResponse::SCHEMA,
+    #[cfg(feature = "administration")]
     configs::IncrementalAlterConfigsRequest::SCHEMA,
+    #[cfg(feature = "administration")]
     configs::IncrementalAlterConfigsResponse::SCHEMA,
+    #[cfg(feature = "administration")]
     configs::ListConfigResourcesRequest::SCHEMA,
+    #[cfg(feature = "administration")]
     configs::ListConfigResourcesResponse::SCHEMA,
     init_producer_id::InitProducerIdRequest::SCHEMA,
     init_producer_id::InitProducerIdResponse::SCHEMA,
@@ -82,9 +91,9 @@ static SCHEMAS: &[&Schema] = &[
     metadata_records::ClearElrRecord::SCHEMA,
 ];
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "administration")]
 use administration::SCHEMAS as ADMINISTRATION;
-#[cfg(target_arch = "wasm32")]
+#[cfg(not(feature = "administration"))]
 const ADMINISTRATION: &[&Schema] = &[];
 
 /// The schema of a request, a response or a metadata record.
