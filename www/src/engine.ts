@@ -74,8 +74,14 @@ export interface FactMeta {
 
 export interface Question {
   text: Localized;
-  /** Names of the facts that the reader is asked to guess. */
-  asks: string[];
+  /** What the reader is asked to guess. */
+  asks: Ask[];
+}
+
+export interface Ask {
+  label: Localized;
+  /** The name of the fact that answers. */
+  fact: string;
 }
 
 export interface PartitionMeta {

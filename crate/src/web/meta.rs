@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Shown, client_of, index_or_minus_one, shown};
 use crate::experiment::expression::{Expr, Value};
 use crate::experiment::program::Program;
-use crate::experiment::{Expected, Fact, FactKind, Text};
+use crate::experiment::{Ask, Expected, Fact, FactKind, Text};
 use crate::ordered::BTreeSet;
 use crate::view::Viewer;
 use crate::wire::ApiKey;
@@ -76,7 +76,7 @@ struct FactMeta<'a> {
 #[derive(Serialize)]
 struct Question<'a> {
     text: &'a Text,
-    asks: Vec<&'a str>,
+    asks: &'a [Ask],
 }
 
 #[derive(Serialize)]
@@ -117,10 +117,8 @@ impl<'a> Meta<'a> {
                 .map(|shown| PartitionMeta { topic: &shown.topic, partition: shown.partition })
                 .collect(),
             facts: experiment.facts.iter().map(FactMeta::of).collect(),
-            question: (!experiment.opening.asks.is_empty()).then(|| Question {
-                text: &experiment.opening.question,
-                asks: experiment.opening.asks.iter().map(|ask| ask.fact.as_str()).collect(),
-            }),
+            question: (!experiment.opening.asks.is_empty())
+                .then(|| Question { text: &experiment.opening.question, asks: &experiment.opening.asks }),
             opening_us: experiment.opening.at.0,
             // The warm-up is over when a reader arrives.
             start_us: 0,

@@ -87,22 +87,26 @@ export class StepQuestion extends LitElement {
     `;
   }
 
-  #asked(): FactMeta[] {
-    return this.question.asks.flatMap((name) => this.metas.find((meta) => meta.name === name) ?? []);
+  /** What is asked, as the question puts it: a fact's own text may give the answer away. */
+  #asked(): { label: string; meta: FactMeta }[] {
+    return this.question.asks.flatMap(({ label, fact }) => {
+      const meta = this.metas.find(({ name }) => name === fact);
+      return meta ? [{ label: label[this.language], meta }] : [];
+    });
   }
 
   #form(): TemplateResult {
     return html`<form @submit=${this.#submit}>
       ${this.#asked().map(
-        (meta) =>
+        ({ label, meta }) =>
           html`<label
-            >${meta.label[this.language]}
+            >${label}
             <input
               name=${meta.name}
               inputmode="numeric"
               pattern="[0-9]*"
               autocomplete="off"
-              aria-label=${this.text.guessOf(meta.label[this.language])}
+              aria-label=${this.text.guessOf(label)}
               .value=${String(this.guesses?.[meta.name] ?? "")}
           /></label>`,
       )}
@@ -112,9 +116,9 @@ export class StepQuestion extends LitElement {
 
   #answer(guesses: Record<string, number>): TemplateResult {
     const { text, telling } = this;
-    const rows = this.#asked().map((meta) => {
+    const rows = this.#asked().map(({ label, meta }) => {
       const value = this.facts.find((fact) => fact.name === meta.name)?.value ?? null;
-      return { meta, value, guess: guesses[meta.name], hit: guesses[meta.name] === value };
+      return { label, meta, value, guess: guesses[meta.name], hit: guesses[meta.name] === value };
     });
     return html`<div class="answer">
       <table>
@@ -128,9 +132,9 @@ export class StepQuestion extends LitElement {
         </thead>
         <tbody>
           ${rows.map(
-            ({ meta, value, guess, hit }) =>
+            ({ label, meta, value, guess, hit }) =>
               html`<tr>
-                <th scope="row">${meta.label[this.language]}</th>
+                <th scope="row">${label}</th>
                 <td class=${hit ? "hit" : "off"}>${guess ?? text.nothingYet}</td>
                 <td>${factText(value, meta, text)}</td>
                 <td>${factText(meta.book, meta, text)}</td>
