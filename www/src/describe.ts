@@ -72,7 +72,10 @@ export function markLabel(mark: Mark, text: Messages, previous?: Mark): string {
     case MarkKind.Failed:
       return say.failed(a);
     case MarkKind.WaitingForMetadata:
-      return previous?.kind === MarkKind.SendCalled && previous.a === a ? say.waitsOnly : say.waitingForMetadata(a);
+      // Without a record it is the client's own first look, before it sends.
+      return a < 0 || (previous?.kind === MarkKind.SendCalled && previous.a === a)
+        ? say.waitsOnly
+        : say.waitingForMetadata(a);
     case MarkKind.BatchExpired:
       return say.batchExpired(a, b);
     case MarkKind.BatchRetried:

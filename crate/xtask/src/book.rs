@@ -71,13 +71,15 @@ fn page(experiment: &Experiment, language: &str) -> String {
     let (other, label) = if language == "zh" { ("en", "English") } else { ("zh", "中文") };
     let mut page = format!(
         "<p class=\"languages\"><a href=\"../../{other}/experiments/{name}.html\" lang=\"{other}\" \
-         hreflang=\"{other}\">{label}</a></p>\n\n# {}\n\n{}\n\n",
+         hreflang=\"{other}\">{label}</a></p>\n\n# {}\n\n",
         in_language(&experiment.title, language),
-        in_language(&experiment.about, language).trim(),
     );
+    let about = in_language(&experiment.about, language).trim();
     if experiment.places.contains(&Place::Page) {
-        let _ =
-            writeln!(page, "<step-lab experiment=\"{name}\">\n  <p><code>steplog run {name}</code></p>\n</step-lab>\n");
+        // The lab says what it is about; on paper, or without script, the paragraph stands in its place.
+        let _ = writeln!(page, "<step-lab experiment=\"{name}\">\n  <p>{about}</p>\n</step-lab>\n");
+    } else {
+        let _ = writeln!(page, "{about}\n");
     }
     page.push_str("```text\n");
     for (place, option) in [(Place::Run, ""), (Place::Real, " --real"), (Place::Bootstrap, " --bootstrap HOST:PORT")] {

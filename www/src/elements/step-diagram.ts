@@ -26,6 +26,10 @@ const LOST_FLIGHT_US = 500;
 const LABEL_FROM_PX = 44;
 /** A letter on an arrow, roughly. */
 const LETTER_PX = 6.6;
+/** And one of a lane's name. */
+const NAME_LETTER_PX = 8;
+/** Between a lane and a label of its own or of its neighbour. */
+const LABEL_GAP_PX = 6;
 /** A quiet stretch is drawn so far below the beat that begins it: a label of two lines has room. */
 const QUIET_AFTER_PX = 27;
 /** Below this width the axis of instants gives way. */
@@ -137,7 +141,9 @@ export class StepDiagram extends LitElement {
       <rect class="head" width=${width} height=${HEAD_PX} />
       ${lanes.map(
         (lane) =>
-          svg`<text class="name" x=${this.#laneX(lane)} y="20" text-anchor="middle">${laneName(this.meta, lane, this.text)}</text>`,
+          svg`<text class="name" x=${this.#laneX(lane)} y="20" text-anchor="middle">
+            <title>${laneName(this.meta, lane, this.text)}</title>
+            ${this.#fitted(laneName(this.meta, lane, this.text), NAME_LETTER_PX)}</text>`,
       )}
     </svg>`;
   }
@@ -279,9 +285,16 @@ export class StepDiagram extends LitElement {
       <circle cx=${x} cy=${label.y} r="3" />
       ${label.lines.map(
         (line, index) =>
-          svg`<text x=${left ? x - 9 : x + 9} y=${label.y + 4 + index * LINE_PX} text-anchor=${left ? "end" : "start"}>${line}</text>`,
+          svg`<text x=${left ? x - 9 : x + 9} y=${label.y + 4 + index * LINE_PX} text-anchor=${left ? "end" : "start"}>${left ? line : this.#fitted(line, LETTER_PX)}</text>`,
       )}
     </g>`;
+  }
+
+  /** A text that stays clear of the next lane where many stand side by side; its title says all of it. */
+  #fitted(text: string, letterPx: number): string {
+    const [first = 0, second = this.width, ...more] = this.#xs.values();
+    const letters = Math.floor((second - first - 2 * LABEL_GAP_PX) / letterPx);
+    return more.length < 2 || text.length <= letters ? text : `${text.slice(0, Math.max(1, letters - 1))}…`;
   }
 
   #keys(event: KeyboardEvent): void {
